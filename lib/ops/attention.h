@@ -1,0 +1,86 @@
+// Scaled dot-product attention over ragged batches, all heads at once: the one
+// attention of the toolkit, for whole sequences, for single decoding steps, for
+// encoder, decoder and cross attention.
+//
+//   weights = softmax(scale query key^T),  dst = dropout(weights) value
+//
+// A query's result is computed in one fixed order from its own keys, so it is
+// the same, to the last bit, alone or in any batch, in a whole sequence or in
+// a single step. Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.2.
+#ifndef PIPEFORMER_LIB_OPS_ATTENTION_H_
+#define PIPEFORMER_LIB_OPS_ATTENTION_H_
+
+#include <cstdint>
+#include <span>
+
+#include "lib/ops/dropout.h"
+#include "lib/tensor/matrix.h"
+
+namespace pipeformer {
+
+// Keys are handled in blocks of this many.
+inline constexpr int64_t kKeyBlock = 16;
+
+// `num_keys` rounded up to whole blocks.
+inline int64_t PaddedKeys(int64_t num_keys) {
+  return (num_keys + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
+}
+
+// The queries of one sentence (or one hypothesis) and the keys they see.
+// Key j lies in row key_rows[j] (or j) of `keys` and `values`.
+struct AttentionGroup {
+  int64_t first_query = 0;  // row of the query matrix
+  int64_t num_queries = 0;
+  int64_t num_keys = 0;
+  const float* keys = nullptr;         // [., heads * head_dim]
+  const float* values = nullptr;       // [., heads * head_dim]
+  const int32_t* key_rows = nullptr;   // [num_keys] or null
+  const float* packed_keys = nullptr;  // see PackKeys, or null
+  float* weights = nullptr;            // out, see AttentionForward, or null
+  float* d_keys = nullptr;             // rows as in `keys`, for backward
+  float* d_values = nullptr;           // rows as in `values`, for backward
+};
+
+struct AttentionOptions {
+  int64_t num_heads = 1;
+  float scale = 1;         // 1 / sqrt(head_dim) in the paper
+  bool causal = false;     // query t of n sees keys up to num_keys - n + t only
+  int64_t key_stride = 0;  // floats between rows of keys, also of d_keys
+  int64_t value_stride = 0;  // the same for values and d_values
+  Dropout dropout = {};      // on the weights
+};
+
+// Floats of scratch memory that forward or backward needs for `groups`.
+int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
+                             int64_t head_dim);
+
+// Floats that the weights of one group take: [heads, num_queries,
+// PaddedKeys(num_keys)], zero where a query does not see a key.
+int64_t AttentionWeightsSize(const AttentionGroup& group, int64_t num_heads);
+
+// Floats of a group's packed keys: [heads, blocks, head_dim, kKeyBlock].
+int64_t PackedKeysSize(int64_t num_keys, int64_t width);
+
+// Writes the keys of `group` in packed form, for keys that serve many steps.
+void PackKeys(const AttentionGroup& group, const AttentionOptions& options,
+              int64_t head_dim, float* packed);
+
+// dst[q] for every query of every group; weights (before dropout) where a
+// group asks for them. A query that sees no key gets zeros.
+//   query, dst  [rows, heads * head_dim]
+//   scratch  [AttentionScratchSize]
+void AttentionForward(Matrix query, std::span<const AttentionGroup> groups,
+                      const AttentionOptions& options, float* scratch,
+                      Matrix dst);
+
+// Adds the gradients of query, keys and values.
+// Requires: groups carry weights from forward, d_keys and d_values, and no
+// key_rows; the dropout key is forward's.
+void AttentionBackward(Matrix query, Matrix d_dst,
+                       std::span<const AttentionGroup> groups,
+                       const AttentionOptions& options, float* scratch,
+                       Matrix d_query);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_OPS_ATTENTION_H_

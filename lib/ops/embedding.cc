@@ -1,0 +1,47 @@
+#include "lib/ops/embedding.h"
+
+#include <cmath>
+
+namespace pipeformer {
+
+void EmbeddingForward(std::span<const int32_t> ids, Matrix table, float scale,
+                      Matrix dst) {
+  for (size_t r = 0; r < ids.size(); ++r) {
+    const float* from = table.Row(ids[r]);
+    float* to = dst.Row(static_cast<int64_t>(r));
+    for (int64_t i = 0; i < dst.cols; ++i) to[i] = from[i] * scale;
+  }
+}
+
+void AddPositions(std::span<const int32_t> position, Matrix positions,
+                  Matrix dst) {
+  for (size_t r = 0; r < position.size(); ++r) {
+    const float* from = positions.Row(position[r]);
+    float* to = dst.Row(static_cast<int64_t>(r));
+    for (int64_t i = 0; i < dst.cols; ++i) to[i] += from[i];
+  }
+}
+
+void EmbeddingBackward(std::span<const int32_t> ids, float scale, Matrix d_dst,
+                       Matrix d_table) {
+  for (size_t r = 0; r < ids.size(); ++r) {
+    const float* from = d_dst.Row(static_cast<int64_t>(r));
+    float* to = d_table.Row(ids[r]);
+    for (int64_t i = 0; i < d_dst.cols; ++i) to[i] += from[i] * scale;
+  }
+}
+
+void SinusoidalPositions(Matrix dst) {
+  for (int64_t i = 0; i < dst.cols; ++i) {
+    const double exponent =
+        static_cast<double>(i / 2 * 2) / static_cast<double>(dst.cols);
+    const double frequency = std::pow(10000.0, -exponent);
+    for (int64_t p = 0; p < dst.rows; ++p) {
+      const double angle = static_cast<double>(p) * frequency;
+      dst.Row(p)[i] =
+          static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+}
+
+}  // namespace pipeformer

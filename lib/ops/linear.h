@@ -1,0 +1,52 @@
+// The fully connected layer y = x W^T + b, over oneDNN's matrix product. Every
+// large product of the network goes through here.
+//
+// A row of the result depends on its row of the input alone, to the last bit,
+// however many rows are computed together (tests/properties checks it).
+#ifndef PIPEFORMER_LIB_OPS_LINEAR_H_
+#define PIPEFORMER_LIB_OPS_LINEAR_H_
+
+#include <memory>
+
+#include "lib/tensor/matrix.h"
+
+namespace pipeformer {
+
+// Weights [out, in] in the blocked layout that oneDNN likes best. Made once,
+// read by any number of threads.
+class PackedWeights {
+ public:
+  // Copies `weights` [out, in].
+  explicit PackedWeights(Matrix weights);
+  ~PackedWeights();
+
+  const float* data() const;
+
+ private:
+  struct Buffer;
+  std::unique_ptr<Buffer> buffer_;
+};
+
+// dst = src weights^T + bias.
+//   src  [rows, in]
+//   weights  [out, in], with its packed copy or null
+//   bias  [out] or null
+//   dst  [rows, out]
+// Training passes plain weights, which change with every update; inference
+// packs them once. A result is repeatable within either form.
+void LinearForward(Matrix src, Matrix weights, const PackedWeights* packed,
+                   const float* bias, Matrix dst);
+
+// d_src += d_dst weights.
+//   d_dst  [rows, out];  weights  [out, in];  d_src  [rows, in]
+void LinearBackwardSource(Matrix d_dst, Matrix weights, Matrix d_src);
+
+// d_weights += d_dst^T src;  d_bias += the sum of the rows of d_dst.
+//   src  [rows, in];  d_dst  [rows, out]
+//   d_weights  [out, in];  d_bias  [out] or null
+void LinearBackwardWeights(Matrix src, Matrix d_dst, Matrix d_weights,
+                           float* d_bias);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_OPS_LINEAR_H_
