@@ -1,0 +1,86 @@
+// The recording forms of the matrix layers: fully connected, normalisation and
+// embedding. Each runs its kernel and leaves its backward on the tape.
+#ifndef PIPEFORMER_LIB_NN_LINEAR_H_
+#define PIPEFORMER_LIB_NN_LINEAR_H_
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "lib/nn/context.h"
+#include "lib/ops/activation.h"
+#include "lib/ops/linear.h"
+
+namespace pipeformer {
+
+// y = x W^T + b over rows [first, first + count) of a parameter, so that one
+// stored matrix can serve as several layers (the projections of attention).
+class Linear {
+ public:
+  Linear() = default;
+  // `bias` may be null.
+  Linear(const Parameter* weight, const Parameter* bias);
+
+  // The layer made of rows [first, first + count) of W and b.
+  Linear Rows(int64_t first, int64_t count) const;
+
+  // x [rows, in] -> [rows, out].
+  Variable operator()(Context& context, Variable x) const;
+
+  // Into `dst` [rows, out], recording nothing.
+  void Infer(Matrix x, Matrix dst) const;
+
+  // Adds the gradients for d_dst [rows, out]: of the weights and the bias
+  // into the buffer `gradients` of all parameters, of x into d_x unless absent.
+  void Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x) const;
+
+  // Copies the weights into the form that inference multiplies fastest; to be
+  // called again when they change. Not thread-safe.
+  void Pack();
+
+  int64_t out() const { return count_; }
+
+ private:
+  Matrix weights() const { return weight_->value.Rows(first_, count_); }
+  const float* bias() const {
+    return bias_ == nullptr ? nullptr : bias_->value.data + first_;
+  }
+
+  const Parameter* weight_ = nullptr;
+  const Parameter* bias_ = nullptr;
+  int64_t first_ = 0;
+  int64_t count_ = 0;
+  std::shared_ptr<const PackedWeights> packed_;
+};
+
+class LayerNorm {
+ public:
+  LayerNorm() = default;
+  LayerNorm(ParameterTable& table, const std::string& name, int64_t width);
+
+  // x [rows, width] -> [rows, width].
+  Variable operator()(Context& context, Variable x) const;
+
+ private:
+  const Parameter* gain_ = nullptr;
+  const Parameter* bias_ = nullptr;
+};
+
+// [rows, width] of scale * table[ids].
+Variable Embed(Context& context, const Parameter& table,
+               std::span<const int32_t> ids, float scale);
+
+// residual + dropout(x); both [rows, width].
+Variable DropoutAdd(Context& context, Variable x, Variable residual,
+                    float probability);
+
+// dropout(activation(x)); x and the result [rows, width].
+Variable Activate(Context& context, Variable x, Activation activation,
+                  float dropout_probability);
+
+// dropout(x), the same variable when nothing is dropped.
+Variable DropoutOf(Context& context, Variable x, float probability);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_NN_LINEAR_H_

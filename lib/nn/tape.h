@@ -1,0 +1,46 @@
+// What a forward pass leaves behind for its gradient: a flat list of closures
+// over coarse operations, replayed in reverse. About ten records a layer.
+#ifndef PIPEFORMER_LIB_NN_TAPE_H_
+#define PIPEFORMER_LIB_NN_TAPE_H_
+
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "lib/tensor/arena.h"
+
+namespace pipeformer {
+
+class Tape {
+ public:
+  // Records one backward step. The closure is copied to `arena`; it captures
+  // by value, so that nothing has to be destroyed.
+  template <class Step>
+  void Record(Arena& arena, Step step) {
+    static_assert(std::is_trivially_destructible_v<Step>);
+    void* place = arena.Bytes(sizeof(Step));
+    steps_.push_back({new (place) Step(step),
+                      [](void* self) { (*static_cast<Step*>(self))(); }});
+  }
+
+  // Runs all steps, last first, and forgets them.
+  void Backward() {
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      step->run(step->self);
+    }
+    steps_.clear();
+  }
+
+  size_t size() const { return steps_.size(); }
+
+ private:
+  struct Recorded {
+    void* self;
+    void (*run)(void*);
+  };
+  std::vector<Recorded> steps_;
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_NN_TAPE_H_

@@ -1,0 +1,134 @@
+// The Transformer of Vaswani et al. 2017: figure 1, from piece ids to logits.
+//
+// Whole sequences (training, scoring, inspecting):
+//   memory = Encode(source);  hidden = Decode(target, memory);
+//   logits = output()(hidden)
+// Step by step (searching):
+//   CacheMemory(Encode(source)), then DecodeStep for each new position.
+// Both run the same layers and give the same numbers, to the last bit.
+#ifndef PIPEFORMER_LIB_NN_TRANSFORMER_H_
+#define PIPEFORMER_LIB_NN_TRANSFORMER_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/nn/config.h"
+#include "lib/nn/context.h"
+#include "lib/nn/decoder_cache.h"
+#include "lib/nn/layers.h"
+#include "lib/nn/linear.h"
+#include "lib/nn/ragged.h"
+
+namespace pipeformer {
+
+// The two stacks without embeddings: what torch.nn.Transformer is.
+class TransformerStacks {
+ public:
+  // Declares `prefix`encoder.layers.N..., `prefix`decoder.layers.N... .
+  TransformerStacks(ParameterTable& table, const TransformerConfig& config);
+
+  // x [source rows, d_model] -> memory, the same shape.
+  Variable Encode(Context& context, Variable x,
+                  std::span<const int32_t> offsets) const;
+
+  // x [target rows, d_model] -> hidden, the same shape.
+  Variable Decode(Context& context, Variable x,
+                  const DecoderInput& input) const;
+
+  // x [hypotheses, d_model] -> hidden, the same shape.
+  Variable DecodeStep(Context& context, Variable x, DecoderCache& cache) const;
+
+  // Gives every layer's keys and values of the source to `sentences`.
+  void CacheMemory(Context& context, Variable memory,
+                   std::span<const int32_t> memory_offsets,
+                   std::span<SentenceCache* const> sentences) const;
+
+  template <class Visit>
+  void ForEachLinear(Visit visit) {
+    for (EncoderLayer& layer : encoder_) layer.ForEachLinear(visit);
+    for (DecoderLayer& layer : decoder_) layer.ForEachLinear(visit);
+  }
+
+ private:
+  std::vector<EncoderLayer> encoder_;
+  std::vector<DecoderLayer> decoder_;
+  std::unique_ptr<LayerNorm> encoder_norm_, decoder_norm_;  // or null
+};
+
+// Sums over the target pieces of a batch.
+struct LossSum {
+  double smoothed = 0;  // label-smoothed cross-entropy, nats
+  double plain = 0;     // cross-entropy, nats
+  int64_t pieces = 0;
+};
+
+// How the loss of a batch is taken.
+struct LossOptions {
+  float label_smoothing = 0;
+  float gradient_scale = 1;  // 1 / pieces of the whole batch, for the mean
+};
+
+class Transformer {
+ public:
+  // Declares all parameters; they have no values yet.
+  explicit Transformer(const TransformerConfig& config);
+  Transformer(const Transformer&) = delete;
+  Transformer& operator=(const Transformer&) = delete;
+
+  const TransformerConfig& config() const { return config_; }
+  ParameterTable& parameters() { return parameters_; }
+  const ParameterTable& parameters() const { return parameters_; }
+
+  // Prepares for inference after the values are set or changed.
+  void Pack();
+
+  // Memory [source rows, d_model] of a batch of sources.
+  Variable Encode(Context& context, Ragged source) const;
+
+  // Hidden states [target rows, d_model]; sentence s of `target` sees
+  // sentence s of the source behind `memory`.
+  Variable Decode(Context& context, Ragged target, Variable memory,
+                  std::span<const int32_t> memory_offsets) const;
+
+  // Hidden states [hypotheses, d_model] of one more position each: the piece
+  // ids[r] at the position of hypothesis r's newest row.
+  Variable DecodeStep(Context& context, std::span<const int32_t> ids,
+                      DecoderCache& cache) const;
+
+  void CacheMemory(Context& context, Variable memory,
+                   std::span<const int32_t> memory_offsets,
+                   std::span<SentenceCache* const> sentences) const {
+    stacks_.CacheMemory(context, memory, memory_offsets, sentences);
+  }
+
+  // The output layer, hidden [rows, d_model] -> logits [rows, target_vocab].
+  const Linear& output() const { return output_; }
+
+  // The loss of predicting `targets` [rows] from hidden [rows, d_model].
+  // Logits exist only in pieces that fit the cache; with a tape, the gradients
+  // of hidden and of the output layer are added at once.
+  LossSum Loss(Context& context, Variable hidden,
+               std::span<const int32_t> targets, LossOptions options) const;
+
+  // log_probs[r] = log p(targets[r]), from hidden [rows, d_model].
+  void TargetLogProbs(Context& context, Variable hidden,
+                      std::span<const int32_t> targets,
+                      std::span<float> log_probs) const;
+
+ private:
+  Variable EmbedWhole(Context& context, const Parameter& table,
+                      Ragged batch) const;
+
+  TransformerConfig config_;
+  ParameterTable parameters_;
+  const Parameter* source_embedding_;
+  const Parameter* target_embedding_;
+  TransformerStacks stacks_;
+  Linear output_;
+  std::vector<float> positions_;  // [max_positions, d_model]
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_NN_TRANSFORMER_H_
