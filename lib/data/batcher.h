@@ -1,0 +1,40 @@
+// Divides a corpus into batches: an epoch is a seeded shuffle, cut into
+// batches of a token budget whose sentences have like lengths.
+#ifndef PIPEFORMER_LIB_DATA_BATCHER_H_
+#define PIPEFORMER_LIB_DATA_BATCHER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/base/random.h"
+#include "lib/data/corpus.h"
+
+namespace pipeformer {
+
+// The numbers of the pairs in a batch.
+using Batch = std::vector<int64_t>;
+
+struct BatcherOptions {
+  // Most rows of either side in a batch, an end symbol for each sentence
+  // included. A longer pair has a batch of its own.
+  int64_t batch_rows = 4096;
+  // Pairs sorted by length together; batches are then shuffled.
+  int64_t window = 1 << 16;
+};
+
+// Rows that pair s takes in a batch: the longer side with its end symbol.
+int64_t RowsOf(const PairCorpus& corpus, int64_t s);
+
+// All batches of one epoch: every pair once, the same for the same `random`.
+std::vector<Batch> MakeEpoch(const PairCorpus& corpus,
+                             const BatcherOptions& options, Random random);
+
+// Divides a batch into `count` or fewer parts of about equal rows (source and
+// target together), in order.
+std::vector<std::span<const int64_t>> Split(const PairCorpus& corpus,
+                                            const Batch& batch, int64_t count);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_DATA_BATCHER_H_

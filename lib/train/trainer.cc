@@ -1,0 +1,205 @@
+#include "lib/train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "lib/base/error.h"
+#include "lib/nn/context.h"
+#include "lib/nn/ragged.h"
+#include "lib/ops/adam.h"
+#include "lib/ops/vector_ops.h"
+
+namespace pipeformer {
+namespace {
+
+// The three ragged matrices of a shard: source and target with what is to be
+// predicted at each target position.
+struct Shard {
+  RaggedIds source, target_in, target_out;
+
+  void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
+            Boundary boundary) {
+    source.Clear();
+    target_in.Clear();
+    target_out.Clear();
+    for (const int64_t s : pairs) {
+      source.Append(-1, corpus.source[s], boundary.eos);
+      target_in.Append(boundary.bos, corpus.target[s], -1);
+      target_out.Append(-1, corpus.target[s], boundary.eos);
+    }
+  }
+};
+
+void Add(const LossSum& from, LossSum& to) {
+  to.smoothed += from.smoothed;
+  to.plain += from.plain;
+  to.pieces += from.pieces;
+}
+
+}  // namespace
+
+struct Trainer::Worker {
+  Arena arena;
+  Tape tape;
+  Shard shard;
+  std::vector<float> gradients;
+  double squares = 0;
+};
+
+Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
+                 Boundary boundary, const TrainerOptions& options,
+                 WorkerPool& pool)
+    : model_(model),
+      corpus_(corpus),
+      boundary_(boundary),
+      options_(options),
+      pool_(pool) {
+  const auto size = static_cast<size_t>(model.parameters().size());
+  state_.first_moment.assign(size, 0);
+  state_.second_moment.assign(size, 0);
+  if (options.exponential_smoothing > 0) {
+    const float* values = model.parameters().values();
+    state_.averages.assign(values, values + size);
+  }
+  for (int w = 0; w < pool.num_workers(); ++w) {
+    workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->gradients.resize(size);
+  }
+}
+
+Trainer::~Trainer() = default;
+
+UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
+  UpdateResult result;
+  int64_t pieces = 0;
+  for (const int64_t s : batch) {
+    result.source_pieces += static_cast<int64_t>(corpus_.source[s].size()) + 1;
+    pieces += static_cast<int64_t>(corpus_.target[s].size()) + 1;
+  }
+  RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
+  result.gradient_norm = SumGradients();
+  if (!std::isfinite(result.loss.plain) ||
+      !std::isfinite(result.gradient_norm)) {
+    ThrowBadData("training diverged at update " +
+                 std::to_string(state_.step + 1) +
+                 ": the loss or its gradient is not finite; lower "
+                 "--learn-rate, lengthen --lr-warmup or set --clip-norm");
+  }
+  const bool clip =
+      options_.clip_norm > 0 && result.gradient_norm > options_.clip_norm;
+  Step(learning_rate, clip ? options_.clip_norm / result.gradient_norm : 1);
+  return result;
+}
+
+void Trainer::RunShards(const Batch& batch, float gradient_scale,
+                        LossSum& sum) {
+  int64_t rows = 0;
+  for (const int64_t s : batch) {
+    rows += static_cast<int64_t>(corpus_.source[s].size() +
+                                 corpus_.target[s].size()) +
+            2;
+  }
+  const int64_t num_workers = pool_.num_workers();
+  // A multiple of the workers, so that they end together.
+  const int64_t rounds =
+      std::max<int64_t>(1, rows / (options_.shard_rows * num_workers));
+  const auto shards = Split(corpus_, batch, rounds * num_workers);
+  const Random step_random =
+      Random(options_.seed).Fork(static_cast<uint64_t>(state_.step));
+  std::vector<LossSum> losses(shards.size());
+  pool_.Run([&](int w) {
+    Worker& worker = *workers_[static_cast<size_t>(w)];
+    std::fill(worker.gradients.begin(), worker.gradients.end(), 0.0f);
+    for (size_t i = static_cast<size_t>(w); i < shards.size();
+         i += static_cast<size_t>(num_workers)) {
+      worker.arena.Rewind({});
+      worker.shard.Fill(corpus_, shards[i], boundary_);
+      const Random random = step_random.Fork(i);
+      Context context{.arena = worker.arena,
+                      .tape = &worker.tape,
+                      .gradients = worker.gradients.data(),
+                      .random = &random};
+      const Variable memory =
+          model_.Encode(context, worker.shard.source.view());
+      const Variable hidden =
+          model_.Decode(context, worker.shard.target_in.view(), memory,
+                        worker.shard.source.offsets);
+      losses[i] = model_.Loss(context, hidden, worker.shard.target_out.ids,
+                              {options_.label_smoothing, gradient_scale});
+      worker.tape.Backward();
+    }
+  });
+  for (const LossSum& loss : losses) Add(loss, sum);
+}
+
+void Trainer::ForEachRange(
+    const std::function<void(int64_t, int64_t, int)>& run) {
+  const int64_t size = model_.parameters().size();
+  const int64_t count = pool_.num_workers();
+  pool_.Run([&](int w) { run(size * w / count, size * (w + 1) / count, w); });
+}
+
+// Sums into the first worker's gradients; returns their norm.
+double Trainer::SumGradients() {
+  ForEachRange([this](int64_t begin, int64_t end, int w) {
+    float* sum = workers_[0]->gradients.data() + begin;
+    for (size_t other = 1; other < workers_.size(); ++other) {
+      AddTo(DenseMatrix(workers_[other]->gradients.data() + begin, 1,
+                        end - begin),
+            DenseMatrix(sum, 1, end - begin));
+    }
+    workers_[static_cast<size_t>(w)]->squares = SumOfSquares(sum, end - begin);
+  });
+  double squares = 0;
+  for (const auto& worker : workers_) squares += worker->squares;
+  return std::sqrt(squares);
+}
+
+void Trainer::Step(double learning_rate, double gradient_scale) {
+  ++state_.step;
+  const AdamOptions adam{.learning_rate = static_cast<float>(learning_rate),
+                         .beta1 = options_.beta1,
+                         .beta2 = options_.beta2,
+                         .epsilon = options_.epsilon,
+                         .gradient_scale = static_cast<float>(gradient_scale),
+                         .step = state_.step};
+  // Young averages forget faster, so that they do not remember the beginning.
+  const float decay = std::min(
+      options_.exponential_smoothing,
+      static_cast<float>(state_.step) / static_cast<float>(state_.step + 9));
+  ForEachRange([&](int64_t begin, int64_t end, int) {
+    float* values = model_.parameters().values();
+    AdamUpdate({values, workers_[0]->gradients.data(),
+                state_.first_moment.data(), state_.second_moment.data()},
+               begin, end, adam);
+    if (!state_.averages.empty()) {
+      AverageUpdate(values, decay, begin, end, state_.averages.data());
+    }
+  });
+}
+
+LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
+  const std::vector<Batch> batches =
+      MakeEpoch(corpus, {.batch_rows = options_.shard_rows / 2}, Random(0));
+  std::vector<LossSum> losses(batches.size());
+  pool_.Run([&](int w) {
+    Worker& worker = *workers_[static_cast<size_t>(w)];
+    for (size_t i = static_cast<size_t>(w); i < batches.size();
+         i += workers_.size()) {
+      worker.arena.Rewind({});
+      worker.shard.Fill(corpus, batches[i], boundary_);
+      Context context{.arena = worker.arena};
+      const Variable memory = model.Encode(context, worker.shard.source.view());
+      const Variable hidden =
+          model.Decode(context, worker.shard.target_in.view(), memory,
+                       worker.shard.source.offsets);
+      losses[i] = model.Loss(context, hidden, worker.shard.target_out.ids, {});
+    }
+  });
+  LossSum sum;
+  for (const LossSum& loss : losses) Add(loss, sum);
+  return sum;
+}
+
+}  // namespace pipeformer

@@ -1,0 +1,86 @@
+// One update of the network: a batch is divided into shards that fit the
+// cache, workers run them forward and backward into gradients of their own,
+// the gradients are summed in a fixed order, clipped, and given to Adam.
+// Same seed, threads and build: same numbers.
+#ifndef PIPEFORMER_LIB_TRAIN_TRAINER_H_
+#define PIPEFORMER_LIB_TRAIN_TRAINER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lib/base/random.h"
+#include "lib/base/worker_pool.h"
+#include "lib/data/batcher.h"
+#include "lib/data/corpus.h"
+#include "lib/nn/transformer.h"
+
+namespace pipeformer {
+
+struct TrainerOptions {
+  float label_smoothing = 0.1f;
+  double clip_norm = 1.0;  // of all gradients together; 0 switches it off
+  float beta1 = 0.9f;      // Vaswani et al. 2017, section 5.3
+  float beta2 = 0.98f;
+  float epsilon = 1e-9f;
+  float exponential_smoothing = 0;  // decay of the averaged weights, or 0
+  int64_t shard_rows = 1024;        // source and target rows run together
+  uint64_t seed = 1;
+};
+
+// The pieces that begin and end a target sentence.
+struct Boundary {
+  int32_t bos = 1;
+  int32_t eos = 2;
+};
+
+struct UpdateResult {
+  LossSum loss;
+  double gradient_norm = 0;  // before clipping
+  int64_t source_pieces = 0;
+};
+
+// The buffers of one parameter table that only training needs; all have its
+// size. `averages` is empty without exponential smoothing.
+struct OptimizerState {
+  int64_t step = 0;  // updates made
+  std::vector<float> first_moment, second_moment, averages;
+};
+
+class Trainer {
+ public:
+  // Trains the values of `model`, which outlives the trainer.
+  Trainer(Transformer& model, const PairCorpus& corpus, Boundary boundary,
+          const TrainerOptions& options, WorkerPool& pool);
+  ~Trainer();
+
+  // One update over the pairs of `batch`. Throws Error (65) when the loss or
+  // the gradient is not finite; the model is then as before.
+  UpdateResult Update(const Batch& batch, double learning_rate);
+
+  // The mean cross-entropy (nats a piece) of a corpus, without smoothing.
+  LossSum Evaluate(const Transformer& model, const PairCorpus& corpus);
+
+  OptimizerState& state() { return state_; }
+
+ private:
+  struct Worker;
+
+  void RunShards(const Batch& batch, float gradient_scale, LossSum& sum);
+  double SumGradients();
+  void Step(double learning_rate, double gradient_scale);
+  void ForEachRange(const std::function<void(int64_t, int64_t, int)>& run);
+
+  Transformer& model_;
+  const PairCorpus& corpus_;
+  Boundary boundary_;
+  TrainerOptions options_;
+  WorkerPool& pool_;
+  OptimizerState state_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_TRAIN_TRAINER_H_
