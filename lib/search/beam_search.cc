@@ -1,0 +1,229 @@
+#include "lib/search/beam_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "lib/nn/ragged.h"
+#include "lib/ops/cross_entropy.h"
+
+namespace pipeformer {
+namespace {
+
+// Rows of logits that exist at a time: 64 x 8,000 floats are 2 MB.
+constexpr int64_t kLogitRows = 64;
+
+// A continuation of a live hypothesis.
+struct Continuation {
+  double log_prob;       // of the whole hypothesis
+  float token_log_prob;  // of the new piece
+  int32_t id;
+  int32_t parent;  // number of the live hypothesis
+};
+
+}  // namespace
+
+double NormalizedScore(double log_prob, int64_t length, double alpha) {
+  if (alpha == 0) return log_prob;
+  return log_prob / std::pow(static_cast<double>(length), alpha);
+}
+
+// A hypothesis that has not ended. `rows` are its history rows (see
+// DecoderCache), one for each position computed so far.
+struct BeamSearch::Live {
+  Hypothesis hypothesis;
+  std::vector<int32_t> rows;
+};
+
+struct BeamSearch::Sentence {
+  SearchRequest request;
+  std::unique_ptr<SentenceCache> cache;
+  std::vector<Live> live;
+  std::vector<Hypothesis> ended;
+  int64_t limit = 0;  // pieces, without the end symbol
+  std::vector<std::vector<Continuation>> continuations;  // of each live one
+
+  int64_t pieces() const {
+    return static_cast<int64_t>(request.source.size()) + 1;
+  }
+};
+
+BeamSearch::BeamSearch(const Transformer& model, const SearchOptions& options)
+    : model_(model), options_(options) {}
+
+BeamSearch::~BeamSearch() = default;
+
+void BeamSearch::Run(const NextRequest& next, const TakeResult& take) {
+  while (Fill(next)) {
+    Step();
+    for (auto& sentence : active_) {
+      if (!sentence->live.empty()) continue;
+      take(Finish(*sentence));
+      active_pieces_ -= sentence->pieces();
+      free_caches_.push_back(std::move(sentence->cache));
+      sentence.reset();
+    }
+    std::erase(active_, nullptr);
+  }
+}
+
+// Lets sentences join while there is room; false when all is done.
+bool BeamSearch::Fill(const NextRequest& next) {
+  const size_t first = active_.size();
+  while (active_.empty() || active_pieces_ < options_.mini_batch_words) {
+    auto sentence = std::make_unique<Sentence>();
+    const Wait wait = active_.empty() ? Wait::kYes : Wait::kNo;
+    if (!next(wait, sentence->request)) break;
+    const double limit =
+        options_.max_length_factor * static_cast<double>(sentence->pieces());
+    sentence->limit = std::min({options_.max_length,
+                                static_cast<int64_t>(std::ceil(limit)) + 10,
+                                model_.config().max_positions - 1});
+    sentence->cache = TakeCache();
+    sentence->live.emplace_back();
+    active_pieces_ += sentence->pieces();
+    active_.push_back(std::move(sentence));
+  }
+  if (active_.size() > first) Encode(first);
+  return !active_.empty();
+}
+
+std::unique_ptr<SentenceCache> BeamSearch::TakeCache() {
+  if (free_caches_.empty()) {
+    return std::make_unique<SentenceCache>(model_.config().decoder_layers);
+  }
+  auto cache = std::move(free_caches_.back());
+  free_caches_.pop_back();
+  cache->history_rows = 0;
+  return cache;
+}
+
+// Encodes the sentences from number `first` on, into their caches.
+void BeamSearch::Encode(size_t first) {
+  RaggedIds source;
+  std::vector<SentenceCache*> caches;
+  for (size_t s = first; s < active_.size(); ++s) {
+    source.Append(-1, active_[s]->request.source, options_.eos);
+    caches.push_back(active_[s]->cache.get());
+  }
+  arena_.Rewind({});
+  Context context{.arena = arena_};
+  const Variable memory = model_.Encode(context, source.view());
+  model_.CacheMemory(context, memory, source.offsets, caches);
+}
+
+// One more position of every live hypothesis.
+void BeamSearch::Step() {
+  arena_.Rewind({});
+  std::vector<int32_t> ids;
+  std::vector<HypothesisRows> rows;
+  std::vector<int64_t> first_row;
+  for (auto& sentence : active_) {
+    first_row.push_back(static_cast<int64_t>(ids.size()));
+    for (Live& live : sentence->live) {
+      const auto& earlier = live.hypothesis.ids;
+      ids.push_back(earlier.empty() ? options_.bos : earlier.back());
+      live.rows.push_back(
+          static_cast<int32_t>(sentence->cache->history_rows++));
+      rows.push_back({sentence->cache.get(), live.rows});
+    }
+  }
+  first_row.push_back(static_cast<int64_t>(ids.size()));
+  Context context{.arena = arena_};
+  DecoderCache cache(rows, model_.config().d_model);
+  const Matrix hidden = model_.DecodeStep(context, ids, cache).value;
+  Choose(hidden, first_row);
+  for (auto& sentence : active_) Advance(*sentence);
+}
+
+// Finds the best continuations of every hypothesis, a piece of the logits at
+// a time.
+void BeamSearch::Choose(Matrix hidden, const std::vector<int64_t>& first_row) {
+  const int64_t vocab = model_.config().target_vocab;
+  const Matrix logits =
+      arena_.NewMatrix(std::min(kLogitRows, hidden.rows), vocab);
+  size_t s = 0;
+  for (int64_t begin = 0; begin < hidden.rows; begin += kLogitRows) {
+    const int64_t rows = std::min(kLogitRows, hidden.rows - begin);
+    model_.output().Infer(hidden.Rows(begin, rows), logits.Rows(0, rows));
+    for (int64_t r = begin; r < begin + rows; ++r) {
+      while (r >= first_row[s + 1]) ++s;
+      Sentence& sentence = *active_[s];
+      sentence.continuations.resize(sentence.live.size());
+      ChooseRow(sentence, static_cast<size_t>(r - first_row[s]),
+                logits.Row(r - begin));
+    }
+  }
+}
+
+void BeamSearch::ChooseRow(Sentence& sentence, size_t number, float* logits) {
+  const int64_t vocab = model_.config().target_vocab;
+  const Hypothesis& hypothesis = sentence.live[number].hypothesis;
+  const float lse = LogSumExp(logits, vocab);
+  std::vector<Continuation>& result = sentence.continuations[number];
+  result.clear();
+  const auto add = [&](int32_t id, float logit) {
+    const float log_prob = logit - lse;
+    result.push_back({hypothesis.log_prob + static_cast<double>(log_prob),
+                      log_prob, id, static_cast<int32_t>(number)});
+  };
+  if (static_cast<int64_t>(hypothesis.ids.size()) >= sentence.limit) {
+    add(options_.eos, logits[options_.eos]);
+    return;
+  }
+  for (const int32_t id : options_.suppressed) {
+    logits[id] = -std::numeric_limits<float>::infinity();
+  }
+  const size_t room =
+      static_cast<size_t>(options_.beam_size) - sentence.ended.size();
+  best_.resize(std::min<size_t>(room, static_cast<size_t>(vocab)));
+  SelectBest(logits, vocab, best_);
+  for (const Candidate& c : best_) {
+    if (c.id >= 0) add(c.id, c.logit);
+  }
+}
+
+// Keeps the best continuations: those that end free their place in the beam.
+void BeamSearch::Advance(Sentence& sentence) {
+  std::vector<Continuation> all;
+  for (const auto& part : sentence.continuations) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  const size_t room =
+      static_cast<size_t>(options_.beam_size) - sentence.ended.size();
+  // Among equals the earlier hypothesis and the lower id win.
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Continuation& a, const Continuation& b) {
+                     return a.log_prob > b.log_prob;
+                   });
+  if (all.size() > room) all.resize(room);
+  std::vector<Live> live;
+  for (const Continuation& c : all) {
+    Live next = sentence.live[static_cast<size_t>(c.parent)];
+    next.hypothesis.token_log_probs.push_back(c.token_log_prob);
+    next.hypothesis.log_prob = c.log_prob;
+    if (c.id != options_.eos) {
+      next.hypothesis.ids.push_back(c.id);
+      live.push_back(std::move(next));
+      continue;
+    }
+    const auto length = static_cast<int64_t>(next.hypothesis.ids.size()) + 1;
+    next.hypothesis.score =
+        NormalizedScore(c.log_prob, length, options_.normalize);
+    sentence.ended.push_back(std::move(next.hypothesis));
+  }
+  sentence.live = std::move(live);
+}
+
+SearchResult BeamSearch::Finish(Sentence& sentence) const {
+  std::stable_sort(sentence.ended.begin(), sentence.ended.end(),
+                   [](const Hypothesis& a, const Hypothesis& b) {
+                     return a.score > b.score;
+                   });
+  const auto count = static_cast<size_t>(options_.n_best);
+  if (sentence.ended.size() > count) sentence.ended.resize(count);
+  return {sentence.request.index, std::move(sentence.ended)};
+}
+
+}  // namespace pipeformer

@@ -1,0 +1,52 @@
+// What a search takes and gives.
+#ifndef PIPEFORMER_LIB_SEARCH_HYPOTHESIS_H_
+#define PIPEFORMER_LIB_SEARCH_HYPOTHESIS_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace pipeformer {
+
+// One translation. Log-probabilities are natural and include the end symbol.
+struct Hypothesis {
+  std::vector<int32_t> ids;            // without begin and end symbols
+  std::vector<float> token_log_probs;  // [ids + 1], the end symbol last
+  double log_prob = 0;                 // their sum, in order
+  double score = 0;                    // normalised, see NormalizedScore
+};
+
+// log_prob / length^alpha, where length counts the end symbol.
+// Source: Marian's length normalisation; alpha 0 switches it off.
+double NormalizedScore(double log_prob, int64_t length, double alpha);
+
+// A sentence to translate. `index` is the caller's, handed back.
+struct SearchRequest {
+  int64_t index = 0;
+  std::vector<int32_t> source;  // pieces, without the end symbol
+};
+
+struct SearchResult {
+  int64_t index = 0;
+  std::vector<Hypothesis> hypotheses;  // best first
+};
+
+struct SearchOptions {
+  int beam_size = 5;
+  int n_best = 1;          // hypotheses returned, at most beam_size
+  double normalize = 0.6;  // alpha of NormalizedScore
+  // A translation has at most this many pieces and the end symbol:
+  // min(max_length, max_length_factor (source pieces + 1) + 10). At the limit
+  // the end symbol is the only continuation.
+  int64_t max_length = 1000;
+  double max_length_factor = 2;
+  // Source pieces searched together by one worker; more sentences join as
+  // others end. No result depends on it.
+  int64_t mini_batch_words = 1024;
+  int32_t bos = 1;
+  int32_t eos = 2;
+  std::vector<int32_t> suppressed;  // pieces that are never produced
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_LIB_SEARCH_HYPOTHESIS_H_
