@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "formats/little_endian.h"
 #include "formats/safetensors_header.h"
 #include "lib/base/error.h"
 
@@ -13,14 +14,6 @@ namespace {
 
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kDataAlignment = 64;
-
-uint64_t LoadLittleEndian(std::span<const std::byte> bytes) {
-  uint64_t value = 0;
-  for (size_t i = kLengthBytes; i > 0; --i) {
-    value = value << 8 | std::to_integer<uint64_t>(bytes[i - 1]);
-  }
-  return value;
-}
 
 std::string_view AsText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -35,7 +28,7 @@ std::string_view HeaderText(std::span<const std::byte> bytes,
                  " bytes are too few for a safetensors file, which begins with "
                  "an 8-byte header length");
   }
-  const uint64_t length = LoadLittleEndian(bytes);
+  const uint64_t length = LoadLittleEndian<uint64_t>(AsText(bytes));
   if (AsText(bytes).starts_with("version https://git-lfs")) {
     ThrowBadData(name +
                  ": this is a Git LFS pointer, not the tensors; fetch the file "
@@ -168,9 +161,7 @@ std::string SafetensorsPreamble(const TensorCollection& collection) {
                  std::to_string(kMaxSafetensorsHeaderBytes));
   }
   std::string length;
-  for (size_t i = 0; i < kLengthBytes; ++i) {
-    length += static_cast<char>(uint64_t{text.size()} >> (8 * i));
-  }
+  AppendLittleEndian<uint64_t>(text.size(), length);
   return length + text;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "formats/little_endian.h"
 #include "formats/tensor_file.h"
 #include "lib/base/error.h"
 #include "tests/formats/fixtures.h"
@@ -15,9 +16,7 @@ namespace {
 // A file with this header and this many zero bytes of data.
 std::string FileWith(const std::string& header, size_t data_bytes) {
   std::string bytes;
-  for (size_t i = 0; i < 8; ++i) {
-    bytes += static_cast<char>(uint64_t{header.size()} >> (8 * i));
-  }
+  AppendLittleEndian<uint64_t>(header.size(), bytes);
   return bytes + header + std::string(data_bytes, '\0');
 }
 
