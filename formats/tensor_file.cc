@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "formats/mapped_file.h"
+#include "formats/npy.h"
+#include "formats/npz.h"
 #include "formats/output_file.h"
 #include "formats/safetensors.h"
 #include "lib/base/error.h"
@@ -31,6 +33,16 @@ std::string NamesIn(const TensorCollection& collection) {
 TensorFile TensorFile::Open(const std::string& path) {
   TensorFile file(path);
   FileBytes mapped = MapFile(path);
+  if (path.ends_with(".npy")) {
+    file.AddOwned("array", ParseNpy(mapped.bytes, path));
+    return file;
+  }
+  if (path.ends_with(".npz")) {
+    for (auto& [name, tensor] : ParseNpz(mapped.bytes, path)) {
+      file.AddOwned(std::move(name), std::move(tensor));
+    }
+    return file;
+  }
   file.collection_ = ParseSafetensors(mapped.bytes, path);
   file.owners_.push_back(std::move(mapped.owner));
   file.CopyUnaligned();
@@ -90,7 +102,18 @@ const TensorView& TensorFile::At(std::string_view name, DType dtype,
 void WriteTensorFile(const TensorCollection& collection,
                      const std::string& path) {
   OutputFile file(path);
-  WriteSafetensors(collection, file.stream());
+  if (path.ends_with(".npy")) {
+    if (collection.tensors.size() != 1) {
+      ThrowBadData(path + ": a .npy file holds one tensor, got " +
+                   std::to_string(collection.tensors.size()) +
+                   "; write .npz or .safetensors");
+    }
+    file.stream() << SerializeNpy(collection.tensors[0].tensor, path);
+  } else if (path.ends_with(".npz")) {
+    WriteNpz(collection, file.stream());
+  } else {
+    WriteSafetensors(collection, file.stream());
+  }
   file.Commit();
 }
 

@@ -16,8 +16,9 @@ namespace pipeformer {
 // not where it lies in the file (the format allows that) is copied.
 class TensorFile {
  public:
-  // Opens a safetensors file. Throws kInputMissing, kInputOutput (see MapFile)
-  // or kBadData, naming the path.
+  // Opens a file by the end of its name: `.npy` holds one tensor, named
+  // `array`, `.npz` several; anything else is safetensors. Throws
+  // kInputMissing, kInputOutput (see MapFile) or kBadData, naming the path.
   static TensorFile Open(const std::string& path);
 
   // Reads safetensors bytes that a stream or a test holds. `source_name`
@@ -50,8 +51,10 @@ class TensorFile {
   std::vector<std::shared_ptr<const void>> owners_;
 };
 
-// Writes `collection` to `path` as safetensors, whole or not at all. Throws
-// what OutputFile throws.
+// Writes `collection` to `path`, whole or not at all, in the format that Open
+// would take it for. Only safetensors keep the metadata; `.npy` takes exactly
+// one tensor and no name. Throws kBadData beginning with the path when the
+// format cannot hold the tensors, else what OutputFile throws.
 void WriteTensorFile(const TensorCollection& collection,
                      const std::string& path);
 

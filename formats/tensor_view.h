@@ -74,8 +74,9 @@ struct TensorView {
 
 // A view of `elements`, which must outlive it.
 template <class T>
-TensorView ViewOf(std::span<const T> elements, std::vector<int64_t> shape) {
-  return {DTypeOf<T>(), std::move(shape), std::as_bytes(elements)};
+TensorView ViewOf(std::span<T> elements, std::vector<int64_t> shape) {
+  return {DTypeOf<std::remove_const_t<T>>(), std::move(shape),
+          std::as_bytes(elements)};
 }
 
 // A tensor with memory of its own, aligned for any type.
