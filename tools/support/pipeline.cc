@@ -1,0 +1,124 @@
+#include "tools/support/pipeline.h"
+
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tools/support/queue.h"
+
+namespace pipeformer {
+namespace {
+
+// How often a reader that waits for input looks whether the run has failed.
+constexpr int kWaitMilliseconds = 50;
+
+struct Chunk {
+  uint64_t index = 0;
+  std::vector<InputRecord> records;
+};
+
+// Waits for input, but not on when the run has failed.
+bool WaitForInput(LineReader& reader, const OrderedWriter& writer) {
+  while (!reader.WaitForLine(kWaitMilliseconds)) {
+    if (writer.Failed()) return false;
+  }
+  return true;
+}
+
+// Reads lines until the chunk is full, or there is none without waiting.
+// False at the end of input, where the chunk may still hold lines.
+bool FillChunk(LineReader& reader, const PipelineOptions& options,
+               uint64_t* num_records, Chunk* chunk) {
+  size_t bytes = 0;
+  do {
+    InputRecord record;
+    if (!reader.Next(&record.line)) return false;
+    record.index = (*num_records)++;
+    bytes += record.line.text.size();
+    chunk->records.push_back(std::move(record));
+    if (chunk->records.size() >= options.chunk_records) return true;
+    if (bytes >= options.chunk_bytes) return true;
+  } while (reader.WaitForLine(0));
+  return true;
+}
+
+Result WorkOn(const Chunk& chunk, const RecordWork& work,
+              const PipelineOptions& options) {
+  Result result;
+  try {
+    for (const InputRecord& record : chunk.records) {
+      RecordResult one = work(record);
+      const bool bad = !one.problem.empty();
+      if (bad) result.problems.push_back(std::move(one.problem));
+      if (bad && options.stop_at_bad_record) break;
+      result.bytes += one.bytes;
+    }
+  } catch (...) {
+    result.failure = std::current_exception();
+  }
+  return result;
+}
+
+// Gives the reader's lines to the queue; what the reader threw, or null.
+std::exception_ptr ReadInto(LineReader& reader, OrderedWriter& writer,
+                            const PipelineOptions& options,
+                            BoundedQueue<Chunk>& queue) {
+  uint64_t num_records = 0;
+  uint64_t index = 0;
+  bool more = true;
+  Chunk chunk;
+  std::exception_ptr failure;
+  const auto hand_on = [&] {
+    if (chunk.records.empty()) return;
+    chunk.index = index++;
+    if (writer.Admit(chunk.index)) queue.Push(std::exchange(chunk, {}));
+  };
+  try {
+    while (more && WaitForInput(reader, writer)) {
+      more = FillChunk(reader, options, &num_records, &chunk);
+      hand_on();
+      more = more && !writer.Failed();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+    hand_on();  // the lines before the fault
+  }
+  return failure;
+}
+
+}  // namespace
+
+uint64_t MaxChunksAhead(const PipelineOptions& options) {
+  return 4 * static_cast<uint64_t>(options.threads) + 4;
+}
+
+void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
+                          OrderedWriter& writer,
+                          const PipelineOptions& options) {
+  BoundedQueue<Chunk> queue(MaxChunksAhead(options));
+  std::vector<std::jthread> workers;
+  for (int64_t i = 0; i < options.threads; ++i) {
+    workers.emplace_back([&] {
+      while (const auto chunk = queue.Pop()) {
+        writer.Emit(chunk->index, WorkOn(*chunk, work, options));
+      }
+    });
+  }
+  const std::exception_ptr failure = ReadInto(reader, writer, options, queue);
+  queue.Close();
+  workers.clear();  // joins
+  writer.Finish();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void FilterLines(Tool& tool, const RecordWork& work) {
+  const PipelineOptions options = {.threads = tool.options().threads,
+                                   .stop_at_bad_record = tool.options().strict};
+  LineReader reader = tool.OpenLines();
+  tool.output();  // a place that cannot be written fails before the work
+  OrderedWriter writer(tool, MaxChunksAhead(options));
+  ForEachRecordInOrder(reader, work, writer, options);
+}
+
+}  // namespace pipeformer

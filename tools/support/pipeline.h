@@ -1,0 +1,53 @@
+// The simple form of a filter: each line is worked on by itself, by as many
+// threads as asked for, and the results leave in the order of the lines. The
+// reader hands on what it has whenever it would have to wait, so that a lone
+// line on a pipe is answered at once, and takes many lines at a time where
+// they are there. Memory is bounded whatever the length of the input.
+#ifndef PIPEFORMER_TOOLS_SUPPORT_PIPELINE_H_
+#define PIPEFORMER_TOOLS_SUPPORT_PIPELINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "formats/line_reader.h"
+#include "tools/support/ordered_writer.h"
+
+namespace pipeformer {
+
+struct InputRecord {
+  uint64_t index = 0;  // from 0
+  Line line;
+};
+
+struct RecordResult {
+  std::string bytes = {};    // for the output, its line ends included
+  std::string problem = {};  // not empty: the record was bad, and why
+};
+
+// Called from several threads at once. An exception ends the run, after the
+// records before have been written.
+using RecordWork = std::function<RecordResult(const InputRecord&)>;
+
+struct PipelineOptions {
+  int64_t threads = 1;
+  uint64_t chunk_records = 512;     // lines handed to a thread at once, at most
+  size_t chunk_bytes = 1 << 16;     // and their bytes, unless one is longer
+  bool stop_at_bad_record = false;  // nothing is written from it on
+};
+
+// How many chunks may be under way: the max_ahead of the writer.
+uint64_t MaxChunksAhead(const PipelineOptions& options);
+
+// Runs `work` on every line of `reader` and gives the results to `writer`, one
+// Result per chunk. Throws what reading, working or writing threw.
+void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
+                          OrderedWriter& writer,
+                          const PipelineOptions& options);
+
+// The same with the tool's input, output and options.
+void FilterLines(Tool& tool, const RecordWork& work);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_SUPPORT_PIPELINE_H_

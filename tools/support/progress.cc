@@ -1,0 +1,73 @@
+#include "tools/support/progress.h"
+
+#include <unistd.h>
+
+#include <charconv>
+
+namespace pipeformer {
+namespace {
+
+constexpr std::chrono::milliseconds kFirst(2000);
+constexpr std::chrono::milliseconds kBetween(200);
+
+std::string OneDecimal(double value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof(text), value,
+                                 std::chars_format::fixed, 1);
+  return {text, end.ptr};
+}
+
+// 950, 4.1k, 2.3M.
+std::string ShortNumber(double value) {
+  if (value >= 1e6) return OneDecimal(value / 1e6) + "M";
+  if (value >= 1e3) return OneDecimal(value / 1e3) + "k";
+  return OneDecimal(value);
+}
+
+std::string Clock(double seconds) {
+  const auto whole = static_cast<uint64_t>(seconds);
+  const std::string rest = std::to_string(whole % 60);
+  return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest;
+}
+
+}  // namespace
+
+std::string ProgressText(uint64_t done, std::optional<uint64_t> total,
+                         const std::string& unit, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  std::string text = std::to_string(done);
+  if (total) text += "/" + std::to_string(*total);
+  text += " " + unit + "  " + ShortNumber(rate) + "/s";
+  if (total && rate > 0 && *total >= done) {
+    text += "  " + Clock(static_cast<double>(*total - done) / rate) + " left";
+  }
+  return text;
+}
+
+Progress::Progress(const Tool& tool, std::string unit,
+                   std::optional<uint64_t> total)
+    : name_(tool.name()),
+      unit_(std::move(unit)),
+      total_(total),
+      enabled_(!tool.options().quiet && isatty(STDERR_FILENO) == 1),
+      start_(Clock::now()),
+      due_(start_ + kFirst) {}
+
+Progress::~Progress() {
+  if (shown_) WriteMessage("\r\033[K");
+}
+
+void Progress::Update(uint64_t done, const std::string& note) {
+  if (!enabled_) return;
+  const auto now = Clock::now();
+  if (now < due_) return;
+  due_ = now + kBetween;
+  shown_ = true;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  std::string line = "\r\033[K" + name_ + ": ";
+  line += ProgressText(done, total_, unit_, seconds);
+  if (!note.empty()) line += "  " + note;
+  WriteMessage(line);
+}
+
+}  // namespace pipeformer

@@ -1,0 +1,50 @@
+// The shell around every program: common options, help, errors and exit codes.
+// A program's main declares its options, and gives one function to run:
+//
+//   int main(int argc, char** argv) {
+//     Settings settings;
+//     return ToolMain(argc, argv, {.name = "count", ...,
+//                                  .options = OptionsOf(settings),
+//                                  .run = [&](Tool& tool) { ... }});
+//   }
+#ifndef PIPEFORMER_TOOLS_SUPPORT_TOOL_MAIN_H_
+#define PIPEFORMER_TOOLS_SUPPORT_TOOL_MAIN_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/support/options.h"
+#include "tools/support/tool.h"
+
+namespace pipeformer {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+struct Example {
+  std::string purpose;  // one line
+  std::string command;  // works when pasted
+};
+
+// How many --input files a program reads.
+enum class InputCount { kNone, kOne, kMany };
+
+struct ToolSpec {
+  std::string name;
+  std::string purpose;  // a few sentences, lines of at most 80 columns
+  std::vector<std::string> usage;
+  std::vector<Example> examples;
+  std::string see_also;
+  InputCount inputs = InputCount::kOne;
+  std::vector<Option> options = {};  // besides the common ones
+  std::function<void(Tool&)> run;
+};
+
+// Parses, runs, and gives the exit code (lib/base/error.h). Nothing else in a
+// program catches exceptions. SIGPIPE gets its default disposition, so that a
+// program whose reader goes away ends quietly.
+int ToolMain(int argc, char** argv, const ToolSpec& spec);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_SUPPORT_TOOL_MAIN_H_
