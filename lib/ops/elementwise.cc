@@ -83,10 +83,12 @@ HWY_INLINE V NormalDistribution(D d, V x) {
   return hn::MulAdd(half, erf, half);
 }
 
+// hn::Exp is wrong above 104, hence the limit; NaN passes it.
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   const auto one = hn::Set(d, 1.0f);
-  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  const auto negative = hn::Min(hn::Set(d, 80.0f), hn::Neg(x));
+  return hn::Div(one, hn::Add(one, hn::Exp(d, negative)));
 }
 
 template <class D, class V>

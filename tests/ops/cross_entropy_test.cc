@@ -1,0 +1,200 @@
+#include "lib/ops/cross_entropy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/support/compare.h"
+#include "tests/support/instruction_sets.h"
+#include "tests/support/test_matrix.h"
+
+namespace pipeformer {
+namespace {
+
+using reference::DoubleMatrix;
+
+constexpr int64_t kWidths[] = {1, 2, 3, 7, 15, 16, 17, 33, 64, 100, 8000};
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::vector<int32_t> Targets(int64_t rows, int64_t vocabulary) {
+  Random random(17);
+  std::vector<int32_t> targets;
+  for (int64_t r = 0; r < rows; ++r) {
+    targets.push_back(
+        static_cast<int32_t>(random.Below(static_cast<uint64_t>(vocabulary))));
+  }
+  return targets;
+}
+
+class CrossEntropyTest : public KernelTest {};
+FOR_EACH_INSTRUCTION_SET(CrossEntropyTest);
+
+TEST_P(CrossEntropyTest, LossEqualsItsTwin) {
+  for (const int64_t width : kWidths) {
+    for (const float range : {1.0f, 30.0f, 1e4f}) {
+      for (const float smoothing : {0.0f, 0.1f, 0.5f}) {
+        const auto logits =
+            TestMatrix::Uniform(7, width, Random(1), range, Layout::kSlice);
+        const auto targets = Targets(7, width);
+        auto work = CopyOf(logits);
+        double plain = 0;
+        const double loss =
+            CrossEntropyInPlace(work, targets, {smoothing, 1}, &plain);
+        const DoubleMatrix x = logits.view();
+        const double expected = reference::CrossEntropy(x, targets, smoothing);
+        const double expected_plain = reference::CrossEntropy(x, targets, 0);
+        EXPECT_NEAR(loss, expected, 3e-6 * (7 * range + expected));
+        EXPECT_NEAR(plain, expected_plain, 3e-6 * (7 * range + expected));
+        EXPECT_TRUE(work.GuardIsIntact());
+      }
+    }
+  }
+}
+
+TEST_P(CrossEntropyTest, GradientIsTheSlopeOfTheTwin) {
+  for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 33, 100}) {
+    for (const float smoothing : {0.0f, 0.1f, 0.5f}) {
+      const auto logits =
+          TestMatrix::Uniform(5, width, Random(1), 4, Layout::kSlice);
+      const auto targets = Targets(5, width);
+      auto d_logits = CopyOf(logits);
+      double plain = 0;
+      CrossEntropyInPlace(d_logits, targets, {smoothing, 0.25f}, &plain);
+      const auto loss = [&](const DoubleMatrix& x) {
+        return 0.25 * reference::CrossEntropy(x, targets, smoothing);
+      };
+      EXPECT_TRUE(IsGradient(
+          {loss, logits.view(), DoubleMatrix(5, width), d_logits.view(), 2e-6},
+          Random(2)));
+    }
+  }
+}
+
+TEST_P(CrossEntropyTest, GradientOfLargeLogitsIsFiniteAndSumsToZero) {
+  for (const int64_t width : kWidths) {
+    auto x = TestMatrix::Uniform(3, width, Random(1), 1e4f);
+    double plain = 0;
+    const double loss =
+        CrossEntropyInPlace(x, Targets(3, width), {0.1f, 1}, &plain);
+    EXPECT_TRUE(std::isfinite(loss));
+    for (int64_t r = 0; r < 3; ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < width; ++c) sum += x(r, c);
+      EXPECT_NEAR(sum, 0, 2e-6) << width;
+    }
+  }
+}
+
+// Field case nan-label-smoothing: uniform output over 8 pieces costs ln 8.
+TEST_P(CrossEntropyTest, UniformOutputCostsLogOfTheVocabulary) {
+  for (const float smoothing : {0.0f, 0.1f, 0.9f}) {
+    TestMatrix logits(4, 8);
+    const std::vector<int32_t> targets = {0, 3, 7, 1};
+    double plain = 0;
+    const double loss =
+        CrossEntropyInPlace(logits, targets, {smoothing, 1}, &plain);
+    EXPECT_NEAR(loss / 4, std::log(8.0), 1e-6);
+    EXPECT_NEAR(plain / 4, std::log(8.0), 1e-6);
+  }
+}
+
+TEST_P(CrossEntropyTest, PlainLossIsAddedTo) {
+  TestMatrix logits(1, 2);
+  const std::vector<int32_t> targets = {1};
+  double plain = 10;
+  CrossEntropyInPlace(logits, targets, {}, &plain);
+  EXPECT_NEAR(plain, 10 + std::log(2.0), 1e-6);
+}
+
+TEST_P(CrossEntropyTest, NoRowsCostNothing) {
+  TestMatrix logits(0, 5);
+  double plain = 0;
+  EXPECT_EQ(CrossEntropyInPlace(logits, {}, {0.1f, 1}, &plain), 0);
+  EXPECT_EQ(plain, 0);
+}
+
+TEST_P(CrossEntropyTest, LogSumExpEqualsItsTwin) {
+  for (const int64_t width : kWidths) {
+    for (const float range : {1.0f, 30.0f, 1e4f}) {
+      const auto x = TestMatrix::Uniform(5, width, Random(1), range);
+      for (int64_t r = 0; r < 5; ++r) {
+        EXPECT_NEAR(LogSumExp(x.view().Row(r), width),
+                    reference::LogSumExp(x.view(), r), 2e-6 * (1 + range));
+      }
+    }
+  }
+}
+
+TEST_P(CrossEntropyTest, ImpossiblePiecesDoNotCountInLogSumExp) {
+  TestMatrix x(1, 20);
+  for (int64_t c = 0; c < 20; ++c) x(0, c) = c % 2 == 0 ? 0 : -kInfinity;
+  EXPECT_NEAR(LogSumExp(x.view().data, 20), std::log(10.0), 1e-6);
+}
+
+// The row starts at another address each time.
+TEST_P(CrossEntropyTest, LogSumExpDoesNotDependOnWhereTheRowLies) {
+  for (const int64_t width : kWidths) {
+    const auto row = TestMatrix::Uniform(1, width, Random(1), 9);
+    const float expected = LogSumExp(row.view().data, width);
+    for (size_t shift = 0; shift < 17; ++shift) {
+      std::vector<float> memory(static_cast<size_t>(width) + 40, 99.0f);
+      std::copy_n(row.view().data, width, memory.data() + shift);
+      EXPECT_EQ(LogSumExp(memory.data() + shift, width), expected);
+    }
+  }
+}
+
+std::vector<int32_t> Best(const std::vector<float>& row, size_t count) {
+  std::vector<Candidate> best(count);
+  SelectBest(row.data(), static_cast<int64_t>(row.size()), best);
+  std::vector<int32_t> ids;
+  for (const Candidate& c : best) {
+    if (c.id >= 0) {
+      EXPECT_EQ(c.logit, row[static_cast<size_t>(c.id)]);
+    }
+    ids.push_back(c.id);
+  }
+  return ids;
+}
+
+TEST_P(CrossEntropyTest, SelectBestEqualsAStableSort) {
+  Random random(5);
+  for (const int64_t width : kWidths) {
+    for (const uint64_t distinct : {1, 2, 10, 1000000}) {
+      std::vector<float> row;
+      for (int64_t i = 0; i < width; ++i) {
+        row.push_back(static_cast<float>(random.Below(distinct)) - 50);
+      }
+      for (const size_t count : {1, 2, 5, 12, 40}) {
+        if (count > row.size()) continue;
+        EXPECT_EQ(Best(row, count), reference::SelectBest(row, count));
+      }
+    }
+  }
+}
+
+TEST_P(CrossEntropyTest, SelectBestOfRisingAndFallingRows) {
+  std::vector<float> rising(100), falling(100);
+  for (size_t i = 0; i < 100; ++i) {
+    rising[i] = static_cast<float>(i);
+    falling[i] = -static_cast<float>(i);
+  }
+  EXPECT_EQ(Best(rising, 3), (std::vector<int32_t>{99, 98, 97}));
+  EXPECT_EQ(Best(falling, 3), (std::vector<int32_t>{0, 1, 2}));
+  EXPECT_EQ(Best(rising, 100), reference::SelectBest(rising, 100));
+}
+
+TEST_P(CrossEntropyTest, SelectBestNeverChoosesNaNOrTheImpossible) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> row(40, nan);
+  row[7] = -1e30f;
+  row[33] = 2;
+  row[34] = -kInfinity;
+  EXPECT_EQ(Best(row, 4), (std::vector<int32_t>{33, 7, -1, -1}));
+}
+
+}  // namespace
+}  // namespace pipeformer
