@@ -11,6 +11,7 @@ AlignedBuffer::~AlignedBuffer() {
 
 float* AlignedBuffer::Reserve(int64_t count, int64_t keep) {
   if (count <= capacity_) return data_;
+  keep = std::min(keep, capacity_);
   capacity_ = std::max(count, 2 * capacity_);
   auto* grown = static_cast<float*>(::operator new (
       static_cast<size_t>(capacity_) * sizeof(float), std::align_val_t{64}));

@@ -22,7 +22,8 @@ class AlignedBuffer {
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
   ~AlignedBuffer();
 
-  // Makes room for `count` floats; the first `keep` stay what they were.
+  // Makes room for `count` floats; of those there were, the first `keep` stay
+  // what they were.
   float* Reserve(int64_t count, int64_t keep);
   float* data() const { return data_; }
 
