@@ -1,0 +1,105 @@
+"""Counts the test cases of one `bazel test` run for scripts/test.
+
+Usage: count_tests.py EVENTS CONFIG STATUS
+
+EVENTS is the file Bazel wrote for --build_event_json_file, STATUS its exit
+code. Cases come from each target's XML (GoogleTest's own, or the one Bazel
+writes for a shell test). A target that did not build, timed out or crashed
+counts as one failure. Prints failures, each with the command that repeats it,
+then `N passed, N failed`; exits 0 only if something ran and nothing failed.
+"""
+
+import json
+import sys
+import urllib.parse
+import xml.etree.ElementTree as ElementTree
+
+
+class Target:
+    """What the events say about one test target."""
+
+    def __init__(self):
+        self.status = "NOT BUILT"
+        self.xml_files = []
+
+
+def read_targets(events_path):
+    """Returns label -> Target, in the order Bazel configured them."""
+    targets = {}
+    with open(events_path, encoding="utf-8") as events:
+        for line in events:
+            event = json.loads(line)
+            kind, key = next(iter(event["id"].items()))
+            if kind == "targetConfigured":
+                rule = event.get("configured", {}).get("targetKind", "")
+                if rule.endswith("_test rule"):
+                    targets.setdefault(key["label"], Target())
+            elif kind == "testSummary" and "testSummary" in event:
+                target = targets.setdefault(key["label"], Target())
+                target.status = event["testSummary"]["overallStatus"]
+            elif kind == "testResult" and "testResult" in event:
+                target = targets.setdefault(key["label"], Target())
+                for output in event["testResult"].get("testActionOutput", []):
+                    if output["name"] == "test.xml":
+                        path = urllib.parse.urlparse(output["uri"]).path
+                        target.xml_files.append(urllib.parse.unquote(path))
+    return targets
+
+
+def read_cases(xml_path):
+    """Returns (passed, names of failed cases) of one XML file."""
+    passed, failed = 0, []
+    try:
+        root = ElementTree.parse(xml_path).getroot()
+    except (OSError, ElementTree.ParseError):
+        return passed, failed
+    for case in root.iter("testcase"):
+        outcome = {child.tag for child in case}
+        if outcome & {"failure", "error"}:
+            group = case.get("classname") or ""
+            failed.append(f"{group}.{case.get('name')}".lstrip("."))
+        elif "skipped" not in outcome and case.get("status") != "notrun":
+            passed += 1
+    return passed, failed
+
+
+def count(targets):
+    """Returns (passed, [(label, status, failed case or None)])."""
+    passed, failures = 0, []
+    for label, target in targets.items():
+        names = []
+        for xml_path in target.xml_files:
+            case_passed, case_failed = read_cases(xml_path)
+            passed += case_passed
+            names += case_failed
+        if not names and target.status not in ("PASSED", "FLAKY"):
+            names = [None]
+        failures += [(label, target.status, name) for name in names]
+    return passed, failures
+
+
+def repeat_command(label, config, case):
+    command = f"bazel test --config={config} {label}"
+    if case and "." in case and "/" not in case.split(".")[0]:
+        command += f" --test_filter={case}"
+    return command
+
+
+def main():
+    events_path, config, bazel_status = sys.argv[1:]
+    passed, failures = count(read_targets(events_path))
+    for label, status, case in failures:
+        print(f"{status}: {label}" + (f" {case}" if case else ""))
+        print(f"    {repeat_command(label, config, case)}")
+    failed = len(failures)
+    if bazel_status != "0" and not failures:
+        print(f"FAILED: bazel itself ended with exit code {bazel_status}")
+        print(f"    bazel test --config={config} //...")
+        failed = 1
+    if passed + failed == 0:
+        print("test: no test ran")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(0 if passed and not failed else 1)
+
+
+main()
