@@ -14,6 +14,9 @@ import sys
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
+MAX_LOG_LINES = 200
+BAZEL_LOG_START = 'exec ${PAGER:-/usr/bin/less} "$0" || exit 1'
+
 
 class Target:
     """What the events say about one test target."""
@@ -21,6 +24,7 @@ class Target:
     def __init__(self):
         self.status = "NOT BUILT"
         self.xml_files = []
+        self.logs = []
 
 
 def read_targets(events_path):
@@ -40,14 +44,17 @@ def read_targets(events_path):
             elif kind == "testResult" and "testResult" in event:
                 target = targets.setdefault(key["label"], Target())
                 for output in event["testResult"].get("testActionOutput", []):
+                    path = urllib.parse.urlparse(output["uri"]).path
                     if output["name"] == "test.xml":
-                        path = urllib.parse.urlparse(output["uri"]).path
                         target.xml_files.append(urllib.parse.unquote(path))
+                    elif output["name"] == "test.log":
+                        target.logs.append(urllib.parse.unquote(path))
     return targets
 
 
 def read_cases(xml_path):
-    """Returns (passed, names of failed cases) of one XML file."""
+    """Returns (passed, failed) of one XML file; `failed` has GoogleTest's name
+    of each failed case, or None for a target that has no cases of its own."""
     passed, failed = 0, []
     try:
         root = ElementTree.parse(xml_path).getroot()
@@ -57,7 +64,7 @@ def read_cases(xml_path):
         outcome = {child.tag for child in case}
         if outcome & {"failure", "error"}:
             group = case.get("classname") or ""
-            failed.append(f"{group}.{case.get('name')}".lstrip("."))
+            failed.append(f"{group}.{case.get('name')}" if group else None)
         elif "skipped" not in outcome and case.get("status") != "notrun":
             passed += 1
     return passed, failed
@@ -80,14 +87,28 @@ def count(targets):
 
 def repeat_command(label, config, case):
     command = f"bazel test --config={config} {label}"
-    if case and "." in case and "/" not in case.split(".")[0]:
-        command += f" --test_filter={case}"
-    return command
+    return command + (f" --test_filter={case}" if case else "")
+
+
+def print_log(target):
+    """Prints the end of a failed target's own output."""
+    for log_path in target.logs:
+        with open(log_path, encoding="utf-8", errors="replace") as log:
+            lines = log.read().splitlines()
+        # Bazel puts three lines of its own first.
+        lines = lines[3:] if lines[:1] == [BAZEL_LOG_START] else lines
+        if len(lines) > MAX_LOG_LINES:
+            print(f"[… the whole of it: {log_path}]")
+        print("\n".join(lines[-MAX_LOG_LINES:]))
 
 
 def main():
     events_path, config, bazel_status = sys.argv[1:]
-    passed, failures = count(read_targets(events_path))
+    targets = read_targets(events_path)
+    passed, failures = count(targets)
+    for label in dict.fromkeys(label for label, _, _ in failures):
+        print(f"==== {label}")
+        print_log(targets[label])
     for label, status, case in failures:
         print(f"{status}: {label}" + (f" {case}" if case else ""))
         print(f"    {repeat_command(label, config, case)}")
