@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tree is the one DESIGN draws: includes point down only, each library has
-# one home, a program's main is short.
+# The tree's rules (README, "Where things are"): includes point down only, each
+# library has one home, a program's main is short.
 set -euo pipefail
 . "$(dirname "$0")/source_tree.sh"
 
