@@ -14,6 +14,7 @@ import sys
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
+NO_TESTS_FOUND = "4"
 MAX_LOG_LINES = 200
 BAZEL_LOG_START = 'exec ${PAGER:-/usr/bin/less} "$0" || exit 1'
 
@@ -113,7 +114,7 @@ def main():
         print(f"{status}: {label}" + (f" {case}" if case else ""))
         print(f"    {repeat_command(label, config, case)}")
     failed = len(failures)
-    if bazel_status != "0" and not failures:
+    if bazel_status not in ("0", NO_TESTS_FOUND) and not failures:
         print(f"FAILED: bazel itself ended with exit code {bazel_status}")
         print(f"    bazel test --config={config} //...")
         failed = 1
