@@ -25,7 +25,7 @@ expect() {
   grep -qF -- "$wanted_text" "$tmp/out" ||
     fault "$name: does not say '$wanted_text': $(cat "$tmp/out")"
 }
-link bash env
+link bash env mktemp rm tail
 
 run_setup
 expect "not Debian" 1 "this is not Debian"
@@ -46,7 +46,7 @@ play sudo '[ "$1" = -n ] && shift && exec "$@"'
 play apt-get 'echo "CALLED $*"; case "$*" in *update*) exit 100 ;; esac'
 run_setup
 expect "by sudo" 0 "1 of "
-expect "by sudo" 0 "--no-install-recommends zstd"
+expect "by sudo" 0 "are missing: zstd"
 expect "by sudo" 0 "installed 1 packages"
 
 play apt-get 'exit 100'
