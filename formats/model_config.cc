@@ -1,0 +1,178 @@
+#include "formats/model_config.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Enum>
+using Names = std::initializer_list<std::pair<const char*, Enum>>;
+
+constexpr Names<Activation> kActivations = {{"relu", Activation::kRelu},
+                                            {"gelu", Activation::kGelu},
+                                            {"swish", Activation::kSwish}};
+constexpr Names<NormPlace> kNorms = {{"post", NormPlace::kPost},
+                                     {"pre", NormPlace::kPre}};
+constexpr Names<FinalNorm> kFinalNorms = {{"auto", FinalNorm::kAuto},
+                                          {"always", FinalNorm::kAlways}};
+
+// Reads or writes one key after another, so that each is named once.
+class Writer {
+ public:
+  template <class T>
+  void Field(const char* key, const T& value) {
+    json[key] = value;
+  }
+  template <class Enum>
+  void Field(const char* key, const Enum& value, Names<Enum> names) {
+    for (const auto& [name, candidate] : names) {
+      if (candidate == value) json[key] = name;
+    }
+  }
+
+  Json json = Json::object();
+};
+
+class Reader {
+ public:
+  Reader(const Json& json, const std::string& source_name)
+      : json_(json), source_name_(source_name) {}
+
+  template <class T>
+  void Field(const char* key, T& value) {
+    try {
+      value = Find(key).get<T>();
+    } catch (const Json::exception&) {
+      Fail(key, "has the wrong type: " + Find(key).dump());
+    }
+  }
+  template <class Enum>
+  void Field(const char* key, Enum& value, Names<Enum> names) {
+    std::string text;
+    Field(key, text);
+    std::string known;
+    for (const auto& [name, candidate] : names) {
+      if (text == name) {
+        value = candidate;
+        return;
+      }
+      known += std::string(known.empty() ? "" : ", ") + name;
+    }
+    Fail(key, "is '" + text + "', known are " + known);
+  }
+
+  void CheckNoOtherKeys() const {
+    for (const auto& [key, value] : json_.items()) {
+      if (!seen_.contains(key)) {
+        Fail(key, "is unknown: the model was made by a newer version");
+      }
+    }
+  }
+
+ private:
+  const Json& Find(const char* key) {
+    seen_.insert(key);
+    const auto found = json_.find(key);
+    if (found == json_.end()) Fail(key, "is missing");
+    return *found;
+  }
+  [[noreturn]] void Fail(const std::string& key,
+                         const std::string& problem) const {
+    ThrowBadData(source_name_ + ": configuration key '" + key + "' " + problem);
+  }
+
+  const Json& json_;
+  const std::string& source_name_;
+  std::set<std::string> seen_;
+};
+
+template <class Archive, class Config>
+void VisitConfig(Archive& archive, Config& c) {
+  archive.Field("d_model", c.d_model);
+  archive.Field("num_heads", c.num_heads);
+  archive.Field("ffn_dim", c.ffn_dim);
+  archive.Field("encoder_layers", c.encoder_layers);
+  archive.Field("decoder_layers", c.decoder_layers);
+  archive.Field("activation", c.activation, kActivations);
+  archive.Field("norm", c.norm, kNorms);
+  archive.Field("final_norm", c.final_norm, kFinalNorms);
+  archive.Field("source_vocab", c.source_vocab);
+  archive.Field("target_vocab", c.target_vocab);
+  archive.Field("tied_embeddings", c.tied_embeddings);
+  archive.Field("max_positions", c.max_positions);
+  archive.Field("dropout", c.dropout);
+  archive.Field("attention_dropout", c.attention_dropout);
+  archive.Field("ffn_dropout", c.ffn_dropout);
+}
+
+}  // namespace
+
+std::string ConfigToJson(const TransformerConfig& config) {
+  Writer writer;
+  VisitConfig(writer, config);
+  return writer.json.dump();
+}
+
+TransformerConfig ConfigFromJson(const std::string& json,
+                                 const std::string& source_name) {
+  const Json parsed = Json::parse(json, nullptr, false);
+  if (!parsed.is_object()) {
+    ThrowBadData(source_name + ": the configuration is no JSON object");
+  }
+  Reader reader(parsed, source_name);
+  TransformerConfig config;
+  VisitConfig(reader, config);
+  reader.CheckNoOtherKeys();
+  CheckConfig(config, source_name);
+  return config;
+}
+
+void CheckConfig(const TransformerConfig& c, const std::string& source_name) {
+  constexpr int64_t kMost = int64_t{1} << 24;  // keeps every product in range
+  const std::pair<const char*, int64_t> sizes[] = {
+      {"d_model", c.d_model},
+      {"num_heads", c.num_heads},
+      {"ffn_dim", c.ffn_dim},
+      {"encoder_layers", c.encoder_layers},
+      {"decoder_layers", c.decoder_layers},
+      {"source_vocab", c.source_vocab},
+      {"target_vocab", c.target_vocab},
+      {"max_positions", c.max_positions}};
+  for (const auto& [name, value] : sizes) {
+    if (value < 1 || value > kMost) {
+      ThrowBadData(source_name + ": " + name + " is " + std::to_string(value) +
+                   ", it must lie in [1, " + std::to_string(kMost) + "]");
+    }
+  }
+  if (c.d_model % c.num_heads != 0) {
+    ThrowBadData(source_name + ": d_model is " + std::to_string(c.d_model) +
+                 ", which " + std::to_string(c.num_heads) +
+                 " heads do not divide; choose a multiple of num_heads");
+  }
+  if (c.tied_embeddings && c.source_vocab != c.target_vocab) {
+    ThrowBadData(source_name +
+                 ": tied embeddings need one vocabulary, but "
+                 "the sizes are " +
+                 std::to_string(c.source_vocab) + " and " +
+                 std::to_string(c.target_vocab));
+  }
+  const std::pair<const char*, float> probabilities[] = {
+      {"dropout", c.dropout},
+      {"attention_dropout", c.attention_dropout},
+      {"ffn_dropout", c.ffn_dropout}};
+  for (const auto& [name, value] : probabilities) {
+    if (!(value >= 0 && value < 1)) {
+      ThrowBadData(source_name + ": " + name + " is " + std::to_string(value) +
+                   ", it must lie in [0, 1)");
+    }
+  }
+}
+
+}  // namespace pipeformer

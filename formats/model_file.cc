@@ -1,0 +1,147 @@
+#include "formats/model_file.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "formats/model_config.h"
+#include "formats/output_file.h"
+#include "formats/safetensors.h"
+#include "formats/sha256.h"
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+constexpr char kFormat[] = "pipeformer-model";
+constexpr char kVersion[] = "1";
+
+std::vector<int64_t> ShapeOf(const Parameter& p) {
+  if (p.rank == 1) return {p.cols};
+  return {p.rows, p.cols};
+}
+
+const std::string& Metadata(const TensorFile& file, const std::string& key) {
+  const auto& metadata = file.collection().metadata;
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) {
+    ThrowBadData(file.source_name() + ": is no Pipeformer model: metadata '" +
+                 key + "' is missing");
+  }
+  return found->second;
+}
+
+TensorFile OpenModel(const std::string& path) {
+  TensorFile file = TensorFile::Open(path);
+  if (Metadata(file, "format") != kFormat) {
+    ThrowBadData(path + ": is no Pipeformer model: its format is '" +
+                 Metadata(file, "format") + "', not '" + kFormat + "'");
+  }
+  if (Metadata(file, "version") != kVersion) {
+    ThrowBadData(path + ": has model version '" + Metadata(file, "version") +
+                 "', this program reads version " + kVersion +
+                 "; use a newer Pipeformer");
+  }
+  return file;
+}
+
+std::string_view BytesOf(const TensorView& tensor) {
+  return {reinterpret_cast<const char*>(tensor.bytes.data()),
+          tensor.bytes.size()};
+}
+
+std::shared_ptr<const Vocabulary> LoadVocabulary(const TensorFile& file,
+                                                 const std::string& name) {
+  const TensorView& tensor = file.At(name, DType::kU8, {-1});
+  if (Sha256Hex(tensor.bytes) != Metadata(file, "sha256." + name)) {
+    ThrowBadData(file.source_name() + ": " + name +
+                 " does not have its recorded SHA-256: the file is damaged");
+  }
+  return std::make_shared<const Vocabulary>(std::string(BytesOf(tensor)),
+                                            file.source_name() + ": " + name);
+}
+
+VocabularyPair LoadVocabularies(const TensorFile& file) {
+  if (file.collection().Find("vocab.joint") != nullptr) {
+    const auto joint = LoadVocabulary(file, "vocab.joint");
+    return {joint, joint};
+  }
+  return {LoadVocabulary(file, "vocab.source"),
+          LoadVocabulary(file, "vocab.target")};
+}
+
+void CheckVocabularySize(const TensorFile& file, const char* side,
+                         const Vocabulary& vocabulary, int64_t wanted) {
+  if (vocabulary.size() != wanted) {
+    ThrowBadData(file.source_name() + ": the " + side + " vocabulary has " +
+                 std::to_string(vocabulary.size()) +
+                 " pieces, the configuration says " + std::to_string(wanted));
+  }
+  if (vocabulary.bos_id() < 0 || vocabulary.eos_id() < 0) {
+    ThrowBadData(file.source_name() + ": the " + side +
+                 " vocabulary has no <s> or no </s>");
+  }
+}
+
+}  // namespace
+
+Model LoadModel(const std::string& path) {
+  Model model;
+  model.file = OpenModel(path);
+  const TransformerConfig config =
+      ConfigFromJson(Metadata(*model.file, "config"), path);
+  model.vocabularies = LoadVocabularies(*model.file);
+  CheckVocabularySize(*model.file, "source", *model.vocabularies.source,
+                      config.source_vocab);
+  CheckVocabularySize(*model.file, "target", *model.vocabularies.target,
+                      config.target_vocab);
+  model.network = std::make_unique<Transformer>(config);
+  model.network->parameters().ForEachParameter([&](Parameter& p) {
+    const TensorView& tensor = model.file->At(p.name, DType::kF32, ShapeOf(p));
+    // The network never writes to its weights outside training.
+    auto* data = const_cast<float*>(tensor.Elements<float>().data());
+    p.value = DenseMatrix(data, p.rows, p.cols);
+  });
+  model.network->Pack();
+  return model;
+}
+
+void WriteModel(const Transformer& network, const VocabularyPair& vocabularies,
+                const std::string& path) {
+  TensorCollection collection;
+  collection.metadata["format"] = kFormat;
+  collection.metadata.emplace("version", kVersion);
+  collection.metadata["config"] = ConfigToJson(network.config());
+  Sha256 weights;
+  network.parameters().ForEachParameter([&](const Parameter& p) {
+    const std::span<const float> values(p.value.data,
+                                        static_cast<size_t>(p.size()));
+    weights.Update(std::as_bytes(values));
+    collection.Add(p.name, ViewOf(values, ShapeOf(p)));
+  });
+  collection.metadata["sha256.weights"] = weights.HexDigest();
+  const auto add = [&](const std::string& name, const Vocabulary& vocabulary) {
+    const std::string& bytes = vocabulary.model();
+    collection.metadata["sha256." + name] = Sha256Hex(bytes);
+    collection.Add(name, {DType::kU8,
+                          {static_cast<int64_t>(bytes.size())},
+                          std::as_bytes(std::span(bytes))});
+  };
+  if (vocabularies.joint()) {
+    add("vocab.joint", *vocabularies.source);
+  } else {
+    add("vocab.source", *vocabularies.source);
+    add("vocab.target", *vocabularies.target);
+  }
+  WriteTensorFile(collection, path);
+}
+
+void CopyWeights(const std::string& path, Transformer& network) {
+  const TensorFile file = OpenModel(path);
+  network.parameters().ForEachParameter([&](Parameter& p) {
+    const auto values =
+        file.At(p.name, DType::kF32, ShapeOf(p)).Elements<float>();
+    std::copy(values.begin(), values.end(), p.value.data);
+  });
+}
+
+}  // namespace pipeformer
