@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.h"
@@ -21,11 +22,13 @@ class TerCounter : public SegmentCounter {
     words_.Clear();
     texts_.clear();
     texts_.reserve(1 + segment.references.size());
-    const std::vector<uint32_t> hypothesis = Read(segment.hypothesis);
+    const std::vector<uint32_t> hypothesis =
+        Number(TokenizeForTer(ter_.options(), segment.hypothesis));
     int fewest = std::numeric_limits<int>::max();
     double total_length = 0;
     for (const std::string_view text : segment.references) {
-      const std::vector<uint32_t> reference = Read(text);
+      const std::vector<uint32_t> reference =
+          Number(TokenizeReferenceForTer(ter_.options(), text));
       fewest = std::min(fewest, CountTranslationEdits(hypothesis, reference));
       total_length += static_cast<double>(reference.size());
     }
@@ -37,8 +40,8 @@ class TerCounter : public SegmentCounter {
  private:
   // The words of `text` as numbers. The text itself is kept, since `words_`
   // points into it.
-  std::vector<uint32_t> Read(std::string_view text) {
-    texts_.push_back(TokenizeForTer(ter_.options(), text));
+  std::vector<uint32_t> Number(std::u32string text) {
+    texts_.push_back(std::move(text));
     SplitWords(texts_.back(), &split_);
     std::vector<uint32_t> numbers;
     for (const auto word : split_) numbers.push_back(words_.Number(word));

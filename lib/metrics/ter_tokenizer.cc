@@ -64,4 +64,11 @@ std::u32string TokenizeForTer(const TerTokenizerOptions& options,
   return CollapseSpaces(text);
 }
 
+std::u32string TokenizeReferenceForTer(const TerTokenizerOptions& options,
+                                       std::string_view utf8) {
+  const std::u32string once = TokenizeForTer(options, utf8);
+  if (!options.normalized) return once;
+  return TokenizeForTer(options, EncodeUtf8(once));
+}
+
 }  // namespace pipeformer

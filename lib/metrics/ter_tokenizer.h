@@ -20,6 +20,12 @@ struct TerTokenizerOptions {
 std::u32string TokenizeForTer(const TerTokenizerOptions& options,
                               std::string_view utf8);
 
+// The same for a reference: sacreBLEU tokenizes it twice, and with
+// `normalized` the second time can still part something, as "'s" of "it's"
+// before a mark that the first time has only just been spaced out.
+std::u32string TokenizeReferenceForTer(const TerTokenizerOptions& options,
+                                       std::string_view utf8);
+
 }  // namespace pipeformer
 
 #endif  // PIPEFORMER_LIB_METRICS_TER_TOKENIZER_H_
