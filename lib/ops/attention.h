@@ -50,7 +50,8 @@ struct AttentionOptions {
   Dropout dropout = {};      // on the weights
 };
 
-// Floats of scratch memory that forward or backward needs for `groups`.
+// Floats of scratch memory that forward or backward needs for `groups`. Scratch
+// and packed keys are aligned to 64 bytes, as an arena's blocks are.
 int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
                              int64_t head_dim);
 

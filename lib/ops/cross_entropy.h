@@ -33,7 +33,8 @@ struct Candidate {
 };
 
 // The `best.size()` largest of `count` logits, largest first, the lower id
-// first among equals; NaN is never chosen. Requires: best.size() <= count.
+// first among equals. NaN and minus infinity are never chosen: where too few
+// others are left, the last ids are -1. Requires: 0 < best.size() <= count.
 void SelectBest(const float* row, int64_t count, std::span<Candidate> best);
 
 }  // namespace pipeformer

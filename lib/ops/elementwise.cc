@@ -61,7 +61,7 @@ void DropoutBackwardImpl(Matrix d_dst, Dropout dropout, Matrix d_src) {
   }
 }
 
-// The error function to 1.2e-7. Source: Abramowitz & Stegun, 7.1.26.
+// The error function to 1.5e-7. Source: Abramowitz & Stegun, 7.1.26.
 template <class D, class V>
 HWY_INLINE V ErrorFunction(D d, V x) {
   const auto one = hn::Set(d, 1.0f);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "lib/ops/matmul.h"
+#include "lib/ops/row_product.h"
 #include "lib/ops/vector_ops.h"
 
 namespace pipeformer {
@@ -25,6 +27,21 @@ void ForEachPiece(int64_t rows, Run run) {
   }
 }
 
+void CopyRows(Matrix src, Matrix dst) {
+  for (int64_t r = 0; r < src.rows; ++r) {
+    std::copy_n(src.Row(r), src.cols, dst.Row(r));
+  }
+}
+
+// `m` itself where its rows follow each other, else a dense matrix of its shape
+// over `memory`. oneDNN takes other paths (slow ones, and rows would depend on
+// their number) as soon as a stride is not the width.
+Matrix DenseOr(Matrix m, std::vector<float>& memory) {
+  if (m.stride == m.cols) return m;
+  memory.resize(std::max(memory.size(), static_cast<size_t>(m.size())));
+  return DenseMatrix(memory.data(), m.rows, m.cols);
+}
+
 }  // namespace
 
 struct PackedWeights::Buffer {
@@ -35,11 +52,15 @@ struct PackedWeights::Buffer {
   float* data;
 };
 
-PackedWeights::PackedWeights(Matrix weights)
-    : buffer_(
-          std::make_unique<Buffer>(PackedSize(weights.cols, weights.rows))) {
-  PackRight(weights.data, weights.cols, weights.rows, weights.stride,
-            buffer_->data);
+PackedWeights::PackedWeights(Matrix weights) {
+  const int64_t out = weights.rows, in = weights.cols;
+  if (PackedRowsAreIndependent()) {
+    buffer_ = std::make_unique<Buffer>(PackedSize(in, out));
+    PackRight(weights.data, in, out, weights.stride, buffer_->data);
+  } else {
+    buffer_ = std::make_unique<Buffer>(RowPackedSize(out, in));
+    RowPack(weights, buffer_->data);
+  }
 }
 
 PackedWeights::~PackedWeights() = default;
@@ -49,7 +70,14 @@ const float* PackedWeights::data() const { return buffer_->data; }
 void LinearForward(Matrix src, Matrix weights, const PackedWeights* packed,
                    const float* bias, Matrix dst) {
   const bool plain = packed == nullptr;
+  if (!plain && !PackedRowsAreIndependent()) {
+    return RowProduct(src, packed->data(), bias, dst);
+  }
+  thread_local std::vector<float> src_memory, dst_memory;
   ForEachPiece(src.rows, [&](int64_t begin, int64_t count) {
+    const Matrix from = src.Rows(begin, count), to = dst.Rows(begin, count);
+    const Matrix a = DenseOr(from, src_memory), c = DenseOr(to, dst_memory);
+    if (a.data != from.data) CopyRows(from, a);
     MatMul({.rows = count,
             .cols = weights.rows,
             .inner = weights.cols,
@@ -57,11 +85,11 @@ void LinearForward(Matrix src, Matrix weights, const PackedWeights* packed,
             .b_layout = plain ? RightLayout::kTransposed : RightLayout::kPacked,
             .accumulate = false,
             .bias = bias != nullptr,
-            .a_stride = src.stride,
+            .a_stride = a.stride,
             .b_stride = weights.stride,
-            .c_stride = dst.stride},
-           src.Row(begin), plain ? weights.data : packed->data(), bias,
-           dst.Row(begin));
+            .c_stride = c.stride},
+           a.data, plain ? weights.data : packed->data(), bias, c.data);
+    if (c.data != to.data) CopyRows(c, to);
   });
 }
 

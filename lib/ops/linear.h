@@ -1,8 +1,10 @@
 // The fully connected layer y = x W^T + b, over oneDNN's matrix product. Every
 // large product of the network goes through here.
 //
-// A row of the result depends on its row of the input alone, to the last bit,
-// however many rows are computed together (tests/properties checks it).
+// With packed weights a row of the result depends on its row of the input
+// alone, to the last bit, however many rows are computed together
+// (linear_law_test checks it). With plain weights that holds on processors with
+// AVX-512 and for dense weights only.
 #ifndef PIPEFORMER_LIB_OPS_LINEAR_H_
 #define PIPEFORMER_LIB_OPS_LINEAR_H_
 
@@ -12,8 +14,8 @@
 
 namespace pipeformer {
 
-// Weights [out, in] in the blocked layout that oneDNN likes best. Made once,
-// read by any number of threads.
+// Weights [out, in] in the blocked layout that the product likes best. Made
+// once, read by any number of threads.
 class PackedWeights {
  public:
   // Copies `weights` [out, in].

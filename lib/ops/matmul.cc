@@ -15,16 +15,20 @@ using Tag = Memory::format_tag;
 
 constexpr auto kF32 = Memory::data_type::f32;
 
+// Every use of oneDNN starts here. A primitive is planned for the threads that
+// its maker may use, so the number is set before the first one is made.
 const dnnl::engine& Engine() {
+  thread_local const bool alone = [] {
+    omp_set_num_threads(1);  // our threads are one level up, over sentences
+    return true;
+  }();
+  static_cast<void>(alone);
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
 
 dnnl::stream& Stream() {
-  thread_local dnnl::stream stream = [] {
-    omp_set_num_threads(1);  // our threads are one level up, over sentences
-    return dnnl::stream(Engine());
-  }();
+  thread_local dnnl::stream stream(Engine());
   return stream;
 }
 
@@ -143,6 +147,14 @@ void MatMul(const MatMulShape& shape, const float* a, const float* b,
   auto found = products.find(shape);
   if (found == products.end()) found = products.emplace(shape, shape).first;
   found->second.Run(a, b, bias, c);
+}
+
+bool PackedRowsAreIndependent() {
+  constexpr auto kAvx512 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  static const bool independent =
+      (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kAvx512) ==
+      kAvx512;
+  return independent;
 }
 
 size_t PackedSize(int64_t inner, int64_t cols) {

@@ -28,6 +28,11 @@ struct MatMulShape {
 void MatMul(const MatMulShape& shape, const float* a, const float* b,
             const float* bias, float* c);
 
+// Whether kPacked gives every row the same bits however many rows there are.
+// oneDNN's AVX-512 product does; its older one (gemm:jit) does not, measured
+// with version 2.6.
+bool PackedRowsAreIndependent();
+
 // Floats that a packed right factor of [inner, cols] takes.
 size_t PackedSize(int64_t inner, int64_t cols);
 
