@@ -1,7 +1,8 @@
 #include "formats/npz.h"
 
 #include "formats/npy.h"
-#include "formats/zip.h"
+#include "formats/zip_reader.h"
+#include "formats/zip_writer.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {

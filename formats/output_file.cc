@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <locale>
 #include <optional>
 #include <string_view>
 
@@ -107,6 +108,7 @@ int DescriptorBuffer::sync() {
 
 OutputFile::OutputFile(const std::string& path)
     : target_(Open(path)), buffer_(target_.fd, path), stream_(&buffer_) {
+  stream_.imbue(std::locale::classic());
   // Makes the stream pass on what the buffer throws.
   stream_.exceptions(std::ios::badbit);
 }

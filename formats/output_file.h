@@ -43,8 +43,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // The stream to write to. A failed write throws kInputOutput from the
-  // stream operation itself, so no caller need test its state.
+  // The stream to write to, numbers in the classic locale. A failed write
+  // throws kInputOutput from the stream operation itself, so no caller need
+  // test its state.
   std::ostream& stream() { return stream_; }
 
   // Flushes, fsyncs, renames, and fsyncs the folder. Call once, last.

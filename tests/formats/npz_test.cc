@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "formats/tensor_file.h"
-#include "formats/zip.h"
+#include "formats/zip_writer.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {
@@ -116,6 +116,16 @@ TEST(Npz, UnpackingStopsAtThePromisedSize) {
   bomb.replace(entry + 24, 4, std::string("\x64\0\0\0", 4));
   ExpectRefused(bomb,
                 "member 'zeros.npy': has 101 bytes, the directory says 100");
+}
+
+// A directory that promises 2^64 - 1 bytes.
+TEST(Npz, AbsurdSizeIsRefused) {
+  std::string absurd = Contents("zip64.npz");
+  const size_t entry = absurd.find("PK\1\2");
+  const size_t field = entry + 46 + std::string("a.npy").size() + 4;
+  absurd.replace(field, 8, std::string(8, '\xff'));
+  ExpectRefused(absurd,
+                "has 152 bytes, the directory says 18446744073709551615");
 }
 
 TEST(Npz, StrangeMembersAreRefused) {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <sstream>
 #include <thread>
 
@@ -64,6 +65,24 @@ TEST_F(OutputFileTest, AppearsWholeOnCommit) {
   }
   EXPECT_EQ(Contents(Path("out")), text + "42\n");
   EXPECT_EQ(NumFiles(), 1u);
+}
+
+// A comma for the point and dots between thousands, as in de_DE.
+class German : public std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+// Field case loc-sort, for what leaves through this stream.
+TEST_F(OutputFileTest, NumbersIgnoreTheLocale) {
+  const std::locale before =
+      std::locale::global(std::locale(std::locale::classic(), new German));
+  OutputFile file(Path("out"));
+  file.stream() << 1234.5 << ' ' << 1234567;
+  file.Commit();
+  std::locale::global(before);
+  EXPECT_EQ(Contents(Path("out")), "1234.5 1234567");
 }
 
 TEST_F(OutputFileTest, AbandonedLeavesTheOldFileAndNothingElse) {

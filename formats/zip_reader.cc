@@ -1,4 +1,4 @@
-#include "formats/zip.h"
+#include "formats/zip_reader.h"
 
 #include <algorithm>
 #include <boost/crc.hpp>
@@ -26,7 +26,6 @@ constexpr size_t kEnd64Bytes = 56;
 constexpr size_t kLocator64Bytes = 20;
 constexpr uint32_t kSeeZip64 = 0xffffffff;  // the value stands elsewhere
 constexpr uint16_t kEncrypted = 1;
-constexpr uint16_t kUtf8Name = 1 << 11;
 constexpr uint16_t kStored = 0;
 constexpr uint16_t kDeflated = 8;
 
@@ -222,7 +221,8 @@ std::string ZipReader::Inflate(const DirectoryEntry& entry,
   std::string contents;
   while (in && contents.size() <= entry.bytes) {
     const size_t used = contents.size();
-    contents.resize(used + std::min(kChunkBytes, entry.bytes + 1 - used));
+    const uint64_t missing = entry.bytes - used;
+    contents.resize(used + (missing < kChunkBytes ? missing + 1 : kChunkBytes));
     in.read(contents.data() + used,
             static_cast<std::streamsize>(contents.size() - used));
     contents.resize(used + static_cast<size_t>(in.gcount()));
@@ -236,64 +236,6 @@ std::string ZipReader::Inflate(const DirectoryEntry& entry,
 std::vector<ZipMember> ReadZip(std::string_view bytes,
                                std::string_view source_name) {
   return ZipReader(bytes, source_name).Read();
-}
-
-void ZipWriter::Write(std::string_view bytes) {
-  out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  written_bytes_ += bytes.size();
-}
-
-void ZipWriter::Add(const std::string& name, std::string_view contents) {
-  constexpr uint16_t kVersion = 20;     // 2.0
-  constexpr uint32_t kDate = 0x210000;  // 1980-01-01, midnight
-  Check(name.size() <= 0xffff, "a member's name passes 65535 bytes");
-  if (written_bytes_ + contents.size() + directory_.size() +
-              2 * (name.size() + kDirectoryBytes) >=
-          kSeeZip64 ||
-      num_members_ >= 0xfffe) {
-    ThrowBadData("member " + Quoted(name) +
-                 ": the archive would pass 4 GiB or 65534 members; write "
-                 "safetensors");
-  }
-  const bool ascii = std::ranges::all_of(
-      name, [](char c) { return static_cast<unsigned char>(c) < 128; });
-  // What the local header and the directory have in common.
-  std::string facts;
-  AppendLittleEndian<uint16_t>(kVersion, facts);
-  AppendLittleEndian<uint16_t>(ascii ? 0 : kUtf8Name, facts);
-  AppendLittleEndian<uint16_t>(kStored, facts);
-  AppendLittleEndian<uint32_t>(kDate, facts);
-  AppendLittleEndian<uint32_t>(Crc32(contents), facts);
-  AppendLittleEndian<uint32_t>(static_cast<uint32_t>(contents.size()), facts);
-  AppendLittleEndian<uint32_t>(static_cast<uint32_t>(contents.size()), facts);
-  AppendLittleEndian<uint16_t>(static_cast<uint16_t>(name.size()), facts);
-  AppendLittleEndian<uint16_t>(0, facts);  // extra field
-
-  AppendLittleEndian<uint32_t>(kDirectorySignature, directory_);
-  AppendLittleEndian<uint16_t>(kVersion, directory_);
-  directory_ += facts;
-  directory_.append(10, '\0');  // comment, disk, attributes
-  AppendLittleEndian<uint32_t>(static_cast<uint32_t>(written_bytes_),
-                               directory_);
-  directory_ += name;
-  ++num_members_;
-
-  std::string local;
-  AppendLittleEndian<uint32_t>(kLocalSignature, local);
-  Write(local + facts + name);
-  Write(contents);
-}
-
-void ZipWriter::Finish() {
-  std::string end;
-  AppendLittleEndian<uint32_t>(kEndSignature, end);
-  AppendLittleEndian<uint32_t>(0, end);  // disks
-  AppendLittleEndian<uint16_t>(static_cast<uint16_t>(num_members_), end);
-  AppendLittleEndian<uint16_t>(static_cast<uint16_t>(num_members_), end);
-  AppendLittleEndian<uint32_t>(static_cast<uint32_t>(directory_.size()), end);
-  AppendLittleEndian<uint32_t>(static_cast<uint32_t>(written_bytes_), end);
-  AppendLittleEndian<uint16_t>(0, end);  // comment
-  Write(directory_ + end);
 }
 
 }  // namespace pipeformer
