@@ -39,12 +39,15 @@ MultiHeadAttention::MultiHeadAttention(ParameterTable& table,
   const int64_t d = config.d_model;
   Check(d % config.num_heads == 0, "d_model must be divisible by num_heads");
   // Each third of in_proj is a projection of its own, hence d and d.
-  in_ = Linear(&table.DeclareMatrix(name + ".in_proj_weight", 3 * d, d,
-                                    GlorotUniform(d, d)),
+  // One statement each: arguments are evaluated in any order.
+  const Parameter& in_weight = table.DeclareMatrix(
+      name + ".in_proj_weight", 3 * d, d, GlorotUniform(d, d));
+  in_ = Linear(&in_weight,
                &table.DeclareVector(name + ".in_proj_bias", 3 * d, 0));
-  out_ = Linear(&table.DeclareMatrix(name + ".out_proj.weight", d, d,
-                                     GlorotUniform(d, d)),
-                &table.DeclareVector(name + ".out_proj.bias", d, 0));
+  const Parameter& out_weight =
+      table.DeclareMatrix(name + ".out_proj.weight", d, d, GlorotUniform(d, d));
+  out_ =
+      Linear(&out_weight, &table.DeclareVector(name + ".out_proj.bias", d, 0));
   query_ = in_.Rows(0, d);
   key_value_ = in_.Rows(d, 2 * d);
 }

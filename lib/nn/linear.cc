@@ -18,11 +18,8 @@ Linear Linear::Rows(int64_t first, int64_t count) const {
 
 Variable Linear::operator()(Context& context, Variable x) const {
   Variable y = context.New(x.rows(), out());
-  if (context.tape == nullptr) {
-    Infer(x.value, y.value);
-    return y;
-  }
-  LinearForward(x.value, weights(), nullptr, bias(), y.value);
+  Apply(context, x.value, y.value);
+  if (context.tape == nullptr) return y;
   context.tape->Record(context.arena,
                        [this, gradients = context.gradients, x, y] {
                          Backward(gradients, x.value, y.grad, x.grad);
@@ -32,6 +29,11 @@ Variable Linear::operator()(Context& context, Variable x) const {
 
 void Linear::Infer(Matrix x, Matrix dst) const {
   LinearForward(x, weights(), packed_.get(), bias(), dst);
+}
+
+void Linear::Apply(const Context& context, Matrix x, Matrix dst) const {
+  const bool training = context.tape != nullptr;
+  LinearForward(x, weights(), training ? nullptr : packed_.get(), bias(), dst);
 }
 
 void Linear::Backward(float* gradients, Matrix x, Matrix d_dst,

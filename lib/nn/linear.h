@@ -27,8 +27,12 @@ class Linear {
   // x [rows, in] -> [rows, out].
   Variable operator()(Context& context, Variable x) const;
 
-  // Into `dst` [rows, out], recording nothing.
+  // Into `dst` [rows, out], recording nothing, with the packed weights if any.
   void Infer(Matrix x, Matrix dst) const;
+
+  // The same, but where `context` has a tape with the weights of this moment,
+  // which training has moved since they were packed.
+  void Apply(const Context& context, Matrix x, Matrix dst) const;
 
   // Adds the gradients for d_dst [rows, out]: of the weights and the bias
   // into the buffer `gradients` of all parameters, of x into d_x unless absent.

@@ -180,7 +180,7 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
     const int64_t rows = std::min(kLogitRows, hidden.rows() - begin);
     const Matrix x = hidden.value.Rows(begin, rows);
     const Matrix piece = logits.Rows(0, rows);
-    output_.Infer(x, piece);
+    output_.Apply(context, x, piece);
     sum.smoothed += CrossEntropyInPlace(
         piece,
         targets.subspan(static_cast<size_t>(begin), static_cast<size_t>(rows)),

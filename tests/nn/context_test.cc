@@ -1,0 +1,171 @@
+// Tape, context, scratch memory and ragged batches.
+#include "lib/nn/context.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "lib/nn/ragged.h"
+
+namespace pipeformer {
+namespace {
+
+TEST(Tape, RunsBackwardsOnceAndForgets) {
+  Arena arena;
+  Tape tape;
+  std::vector<int> order;
+  for (int i = 0; i < 3; ++i) {
+    tape.Record(arena, [&order, i] { order.push_back(i); });
+  }
+  EXPECT_EQ(tape.size(), 3u);
+  EXPECT_TRUE(order.empty());
+  tape.Backward();
+  EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(tape.size(), 0u);
+  tape.Backward();
+  EXPECT_EQ(order.size(), 3u);
+}
+
+TEST(Tape, KeepsLargeClosuresByValue) {
+  Arena arena;
+  Tape tape;
+  double sum = 0;
+  {
+    struct Large {
+      double numbers[40];
+    } large;
+    std::iota(large.numbers, large.numbers + 40, 0.0);
+    tape.Record(arena, [large, &sum] {
+      for (const double number : large.numbers) sum += number;
+    });
+    large = {};
+  }
+  tape.Backward();
+  EXPECT_EQ(sum, 780);
+}
+
+TEST(Context, GivesZeroGradientsOnlyWithATape) {
+  Arena arena;
+  Context infer{.arena = arena};
+  EXPECT_EQ(infer.New(2, 3).grad.data, nullptr);
+
+  // Memory that was used before is cleared.
+  const Arena::Mark mark = arena.mark();
+  float* used = arena.Array<float>(1000);
+  std::fill_n(used, 1000, 7.0f);
+  arena.Rewind(mark);
+  Tape tape;
+  Context train{.arena = arena, .tape = &tape};
+  const Variable x = train.New(5, 20);
+  ASSERT_NE(x.grad.data, nullptr);
+  for (int64_t i = 0; i < x.grad.size(); ++i) EXPECT_EQ(x.grad.data[i], 0);
+}
+
+TEST(Context, EachDropoutHasItsOwnKeyAndEachPassTheSame) {
+  Arena arena;
+  const Random random(1);
+  const auto draw = [&] {
+    Context context{.arena = arena, .random = &random};
+    const Dropout first = context.NextDropout(0.1f);
+    const Dropout second = context.NextDropout(0.1f);
+    EXPECT_NE(first.key, second.key);
+    return std::vector<uint64_t>{first.key, second.key};
+  };
+  EXPECT_EQ(draw(), draw());
+  const Random other(2);
+  Context context{.arena = arena, .random = &other};
+  EXPECT_NE(context.NextDropout(0.1f).key, draw()[0]);
+}
+
+TEST(Context, DropsNothingWithoutChance) {
+  Arena arena;
+  Context context{.arena = arena};
+  EXPECT_FALSE(context.NextDropout(0.5f).active());
+  const Random random(1);
+  context.random = &random;
+  EXPECT_FALSE(context.NextDropout(0).active());
+}
+
+TEST(Variable, ColumnsAreThoseOfValueAndGradient) {
+  Arena arena;
+  Tape tape;
+  Context context{.arena = arena, .tape = &tape};
+  const Variable x = context.New(3, 8);
+  const Variable part = x.Columns(2, 4);
+  EXPECT_EQ(part.width(), 4);
+  EXPECT_EQ(part.value.Row(1), x.value.Row(1) + 2);
+  EXPECT_EQ(part.grad.Row(2), x.grad.Row(2) + 2);
+  context.tape = nullptr;
+  EXPECT_EQ(context.New(3, 8).Columns(2, 4).grad.data, nullptr);
+}
+
+TEST(Scratch, KeepsTheResultAndFreesTheRest) {
+  Arena arena;
+  Context context{.arena = arena};
+  const Variable input = context.New(1, 16);
+  const Arena::Mark mark = arena.mark();
+  Scratch scratch(context);
+  // Smaller than the result, so that moving it overlaps its old place.
+  context.New(1, 16);
+  Variable x = context.New(9, 100);
+  std::iota(x.value.data, x.value.data + x.value.size(), 0.0f);
+  const Variable kept = scratch.Keep(x);
+  EXPECT_EQ(kept.rows(), 9);
+  EXPECT_EQ(kept.width(), 100);
+  for (int64_t i = 0; i < kept.value.size(); ++i) {
+    ASSERT_EQ(kept.value.data[i], static_cast<float>(i));
+  }
+  arena.Rewind(mark);
+  EXPECT_EQ(arena.NewMatrix(9, 100).data, kept.value.data);
+  EXPECT_NE(input.value.data, kept.value.data);
+}
+
+TEST(Scratch, KeepsAResultOfALaterChunk) {
+  Arena arena;
+  Context context{.arena = arena};
+  context.New(1, 16);
+  Scratch scratch(context);
+  context.New(1 << 10, 1 << 10);  // fills the first chunk
+  const Variable x = context.New(1 << 10, 1 << 9);
+  for (int64_t i = 0; i < x.value.size(); ++i) {
+    x.value.data[i] = static_cast<float>(i);
+  }
+  const Variable kept = scratch.Keep(x);
+  for (int64_t i = 0; i < kept.value.size(); ++i) {
+    ASSERT_EQ(kept.value.data[i], static_cast<float>(i));
+  }
+}
+
+TEST(Scratch, LeavesEverythingToATape) {
+  Arena arena;
+  Tape tape;
+  Context context{.arena = arena, .tape = &tape};
+  Scratch scratch(context);
+  const Variable x = context.New(2, 3);
+  const Variable kept = scratch.Keep(x);
+  EXPECT_EQ(kept.value.data, x.value.data);
+  EXPECT_EQ(kept.grad.data, x.grad.data);
+  EXPECT_NE(context.New(2, 3).value.data, x.value.data);
+}
+
+TEST(RaggedIds, LaysSentencesOneAfterAnother) {
+  RaggedIds batch;
+  EXPECT_EQ(batch.view().sentences(), 0);
+  EXPECT_EQ(batch.view().rows(), 0);
+  const std::vector<int32_t> pieces = {5, 6, 7};
+  batch.Append(1, pieces, 2);
+  batch.Append(-1, {}, -1);
+  batch.Append(-1, pieces, 2);
+  batch.Append(0, {}, -1);
+  EXPECT_EQ(batch.ids, (std::vector<int32_t>{1, 5, 6, 7, 2, 5, 6, 7, 2, 0}));
+  EXPECT_EQ(batch.offsets, (std::vector<int32_t>{0, 5, 5, 9, 10}));
+  EXPECT_EQ(batch.view().sentences(), 4);
+  EXPECT_EQ(batch.view().rows(), 10);
+  batch.Clear();
+  EXPECT_EQ(batch.view().sentences(), 0);
+  EXPECT_EQ(batch.view().rows(), 0);
+}
+
+}  // namespace
+}  // namespace pipeformer
