@@ -1,0 +1,125 @@
+#include "formats/training_state.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "formats/tensor_file.h"
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kFormat[] = "pipeformer-training-state";
+constexpr char kVersion[] = "1";
+
+// Calls visit(key, field) for every field of a position, so that each is
+// named once for reading and writing.
+template <class Position, class Visit>
+void ForEachField(Position& p, Visit visit) {
+  visit("epoch", p.epoch);
+  visit("batch", p.batch);
+  visit("seconds", p.seconds);
+  visit("validations", p.validations);
+  visit("best", p.best);
+  visit("has_best", p.has_best);
+  visit("stalled", p.stalled);
+  visit("finished", p.finished);
+}
+
+std::string Metadata(const TensorFile& file, const std::string& key) {
+  const auto found = file.collection().metadata.find(key);
+  if (found == file.collection().metadata.end()) {
+    ThrowBadData(file.source_name() + ": is no training state: metadata '" +
+                 key + "' is missing; remove it or use --restart");
+  }
+  return found->second;
+}
+
+Json ParseMetadata(const TensorFile& file, const std::string& key) {
+  Json json = Json::parse(Metadata(file, key), nullptr, false);
+  if (!json.is_object()) {
+    ThrowBadData(file.source_name() + ": metadata '" + key +
+                 "' is no JSON object; remove the file or use --restart");
+  }
+  return json;
+}
+
+void CheckIdentity(const Json& stored, const Json& wanted,
+                   const std::string& path) {
+  for (const auto& [key, value] : wanted.items()) {
+    const Json earlier = stored.contains(key) ? stored[key] : Json();
+    if (earlier == value) continue;
+    ThrowBadData(path + ": the training was begun with " + key + " " +
+                 earlier.dump() + ", now it is " + value.dump() +
+                 "; use the same, or --restart to begin anew");
+  }
+}
+
+void CopyInto(const TensorFile& file, const std::string& name,
+              std::span<float> target) {
+  const auto values =
+      file.At(name, DType::kF32, {static_cast<int64_t>(target.size())})
+          .Elements<float>();
+  std::copy(values.begin(), values.end(), target.begin());
+}
+
+}  // namespace
+
+void WriteTrainingState(const ParameterTable& parameters,
+                        const OptimizerState& optimizer,
+                        const TrainingPosition& position,
+                        const TrainingIdentity& identity,
+                        const std::string& path) {
+  Json where = {{"step", optimizer.step}};
+  ForEachField(position,
+               [&](const char* key, const auto& field) { where[key] = field; });
+  TensorCollection collection;
+  collection.metadata = {{"format", kFormat},
+                         {"version", kVersion},
+                         {"position", where.dump()},
+                         {"identity", identity.dump()}};
+  const auto add = [&](const char* name, std::span<const float> values) {
+    collection.Add(name,
+                   ViewOf(values, {static_cast<int64_t>(values.size())}));
+  };
+  add("values",
+      {parameters.values(), static_cast<size_t>(parameters.size())});
+  add("first_moment", optimizer.first_moment);
+  add("second_moment", optimizer.second_moment);
+  if (!optimizer.averages.empty()) add("averages", optimizer.averages);
+  WriteTensorFile(collection, path);
+}
+
+void ReadTrainingState(const std::string& path,
+                       const TrainingIdentity& identity,
+                       ParameterTable& parameters, OptimizerState& optimizer,
+                       TrainingPosition& position) {
+  const TensorFile file = TensorFile::Open(path);
+  if (Metadata(file, "format") != kFormat ||
+      Metadata(file, "version") != kVersion) {
+    ThrowBadData(path + ": is no training state of version " + kVersion +
+                 "; remove it or use --restart");
+  }
+  CheckIdentity(ParseMetadata(file, "identity"), identity, path);
+  const Json where = ParseMetadata(file, "position");
+  try {
+    optimizer.step = where.at("step").get<int64_t>();
+    ForEachField(position, [&](const char* key, auto& field) {
+      where.at(key).get_to(field);
+    });
+  } catch (const Json::exception& error) {
+    ThrowBadData(path + ": its position is damaged: " + error.what());
+  }
+  CopyInto(file, "values",
+           {parameters.values(), static_cast<size_t>(parameters.size())});
+  CopyInto(file, "first_moment", optimizer.first_moment);
+  CopyInto(file, "second_moment", optimizer.second_moment);
+  if (!optimizer.averages.empty()) {
+    CopyInto(file, "averages", optimizer.averages);
+  }
+}
+
+}  // namespace pipeformer

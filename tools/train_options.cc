@@ -1,0 +1,363 @@
+#include "tools/train_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+template <class Enum>
+std::function<void(const std::string&)> Choice(
+    Enum& target, std::map<std::string, Enum> names) {
+  return [&target, names](const std::string& text) {
+    target = names.at(text);  // the option table refuses other words
+  };
+}
+
+std::function<void(const std::string&)> Number(const std::string& option,
+                                               float& target, double below) {
+  return [=, &target](const std::string& text) {
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() ||
+        !(value >= 0 && value < below)) {
+      ThrowUsage("--" + option + " is '" + text +
+                 "', it must be a number in [0, " +
+                 std::to_string(static_cast<int>(below)) + ")");
+    }
+    target = static_cast<float>(value);
+  };
+}
+
+std::function<void(const std::string&)> StretchOption(const std::string& option,
+                                                      Stretch& target) {
+  return [=, &target](const std::string& text) {
+    target = ParseStretch(option, text);
+  };
+}
+
+// Vaswani et al. 2017, table 3, for base and big; small and tiny are the
+// sizes that fit small corpora and ordinary processors.
+void ApplyPreset(const std::string& task, TrainSettings& s) {
+  TransformerConfig& n = s.network;
+  const auto size = [&n](int64_t d_model, int64_t heads, int64_t ffn,
+                         int64_t layers) {
+    n.d_model = d_model;
+    n.num_heads = heads;
+    n.ffn_dim = ffn;
+    n.encoder_layers = n.decoder_layers = layers;
+  };
+  s.schedule.kind = ScheduleKind::kInverseSqrt;
+  if (task == "transformer-tiny") {
+    size(128, 4, 256, 4);
+    n.dropout = 0.3f;
+    s.schedule.learning_rate = 0.005;
+    s.schedule.warmup_updates = 1000;
+  } else if (task == "transformer-small") {
+    size(256, 4, 1024, 3);
+    n.dropout = 0.2f;
+    s.schedule.learning_rate = 0.001;
+    s.schedule.warmup_updates = 2000;
+  } else if (task == "transformer-base") {
+    size(512, 8, 2048, 6);
+    n.dropout = 0.1f;
+    s.schedule.learning_rate = 0.0007;  // the peak of the paper's schedule
+    s.schedule.warmup_updates = 4000;
+  } else if (task == "transformer-big") {
+    size(1024, 16, 4096, 6);
+    n.dropout = 0.3f;
+    s.schedule.learning_rate = 0.0005;
+    s.schedule.warmup_updates = 4000;
+  } else {
+    ThrowUsage("--task is '" + task +
+               "'; known are transformer-tiny, transformer-small, "
+               "transformer-base, transformer-big");
+  }
+}
+
+std::vector<Option> DataOptions(TrainSettings& s) {
+  return {
+      {.name = "train-sets",
+       .value = "FILE...",
+       .help = "pairs to train on; several files are one corpus; with --from "
+               "text, the source file and the target file",
+       .target = &s.train_sets},
+      {.name = "valid-sets",
+       .value = "FILE...",
+       .help = "pairs to validate on, in the same format",
+       .target = &s.valid_sets},
+      {.name = "from",
+       .value = "tsv|jsonl|tensors|text",
+       .help = "format of the pairs",
+       .target = &s.from},
+      {.name = "vocabs",
+       .value = "V [V]",
+       .help = "vocabularies from build-vocab: one joint, or source and target",
+       .target = &s.vocabs,
+       .required = true},
+      {.name = "model",
+       .value = "FILE",
+       .help = "the model to write; FILE.state holds what resuming needs",
+       .target = &s.model,
+       .required = true},
+      {.name = "init-model",
+       .value = "FILE",
+       .help = "begin with the weights of this model",
+       .target = &s.init_model},
+      {.name = "restart",
+       .value = "",
+       .help = "begin anew where a state to resume from exists",
+       .target = &s.restart},
+      {.name = "max-length",
+       .value = "N",
+       .help = "leave out pairs with more pieces on either side",
+       .target = &s.max_length,
+       .min = 1,
+       .max = 4000},
+  };
+}
+
+std::vector<Option> NetworkOptions(TrainSettings& s) {
+  TransformerConfig& n = s.network;
+  return {
+      {.name = "task",
+       .value = "PRESET",
+       .help = "transformer-tiny, -small, -base or -big: sizes, dropout and "
+               "learning rate, which the options below override",
+       .target = &s.task},
+      {.name = "dim-emb",
+       .value = "N",
+       .help = "d_model, the width of the network",
+       .target = &n.d_model,
+       .min = 1,
+       .max = 65536},
+      {.name = "transformer-heads",
+       .value = "N",
+       .help = "attention heads; must divide --dim-emb",
+       .target = &n.num_heads,
+       .min = 1,
+       .max = 1024},
+      {.name = "transformer-dim-ffn",
+       .value = "N",
+       .help = "inner width of the feed-forward layers",
+       .target = &n.ffn_dim,
+       .min = 1,
+       .max = 1 << 20},
+      {.name = "enc-depth",
+       .value = "N",
+       .help = "encoder layers",
+       .target = &n.encoder_layers,
+       .min = 1,
+       .max = 1000},
+      {.name = "dec-depth",
+       .value = "N",
+       .help = "decoder layers",
+       .target = &n.decoder_layers,
+       .min = 1,
+       .max = 1000},
+      {.name = "transformer-ffn-activation",
+       .value = "relu|gelu|swish",
+       .help = "non-linearity of the feed-forward layers (relu)",
+       .target = Choice<Activation>(n.activation,
+                                    {{"relu", Activation::kRelu},
+                                     {"gelu", Activation::kGelu},
+                                     {"swish", Activation::kSwish}})},
+      {.name = "norm",
+       .value = "post|pre",
+       .help = "layer normalisation after or before each sublayer (post)",
+       .target = Choice<NormPlace>(
+           n.norm, {{"post", NormPlace::kPost}, {"pre", NormPlace::kPre}})},
+      {.name = "tied-embeddings-all",
+       .value = "true|false",
+       .help = "one matrix for both embeddings and the output layer (true "
+               "with a joint vocabulary)",
+       .target = Choice<bool>(n.tied_embeddings,
+                              {{"true", true}, {"false", false}})},
+      {.name = "transformer-dropout",
+       .value = "P",
+       .help = "dropout of sublayers and embeddings",
+       .target = Number("transformer-dropout", n.dropout, 1)},
+      {.name = "transformer-dropout-attention",
+       .value = "P",
+       .help = "dropout of attention weights (0)",
+       .target = Number("transformer-dropout-attention", n.attention_dropout,
+                        1)},
+      {.name = "transformer-dropout-ffn",
+       .value = "P",
+       .help = "dropout inside the feed-forward layers (0)",
+       .target = Number("transformer-dropout-ffn", n.ffn_dropout, 1)},
+  };
+}
+
+std::vector<Option> OptimiserOptions(TrainSettings& s) {
+  return {
+      {.name = "label-smoothing",
+       .value = "P",
+       .help = "label smoothing (0.1)",
+       .target = Number("label-smoothing", s.trainer.label_smoothing, 1)},
+      {.name = "learn-rate",
+       .value = "R",
+       .help = "peak learning rate",
+       .target = &s.schedule.learning_rate,
+       .min = 1e-12,
+       .max = 100},
+      {.name = "lr-warmup",
+       .value = "N",
+       .help = "updates until the peak",
+       .target = &s.schedule.warmup_updates,
+       .min = 0},
+      {.name = "lr-schedule",
+       .value = "inverse-sqrt|noam|cosine|linear|constant",
+       .help = "what follows the warm-up (inverse-sqrt)",
+       .target = Choice<ScheduleKind>(
+           s.schedule.kind, {{"inverse-sqrt", ScheduleKind::kInverseSqrt},
+                             {"noam", ScheduleKind::kNoam},
+                             {"cosine", ScheduleKind::kCosine},
+                             {"linear", ScheduleKind::kLinear},
+                             {"constant", ScheduleKind::kConstant}})},
+      {.name = "optimizer-params",
+       .value = "B1 B2 EPS",
+       .help = "Adam's beta1, beta2 and epsilon (0.9 0.98 1e-9)",
+       .target = &s.adam},
+      {.name = "clip-norm",
+       .value = "X",
+       .help = "largest gradient norm, 0 for no limit",
+       .target = &s.trainer.clip_norm,
+       .min = 0},
+      {.name = "exponential-smoothing",
+       .value = "A",
+       .help = "average the weights, each update counting A, for example "
+               "1e-3; the averages are what is validated and saved (0: off)",
+       .target = Number("exponential-smoothing", s.exponential_smoothing, 1)},
+      {.name = "mini-batch-words",
+       .value = "N",
+       .help = "pieces of the longer side in a batch",
+       .target = &s.mini_batch_words,
+       .min = 1,
+       .max = 1 << 30},
+      {.name = "optimizer-delay",
+       .value = "N",
+       .help = "batches whose gradients make one update",
+       .target = &s.optimizer_delay,
+       .min = 1,
+       .max = 1 << 20},
+  };
+}
+
+std::vector<Option> CourseOptions(TrainSettings& s) {
+  return {
+      {.name = "after",
+       .value = "N{e,u,s,m,h}",
+       .help = "end after so many epochs, updates, seconds, minutes or hours: "
+               "30e, 20Ku, 4m",
+       .target = StretchOption("after", s.after)},
+      {.name = "valid-freq",
+       .value = "N{e,u,s,m,h}",
+       .help = "validate and save every so often (1e)",
+       .target = StretchOption("valid-freq", s.valid_freq)},
+      {.name = "valid-metrics",
+       .value = "M...",
+       .help = "cross-entropy, bleu, chrf; the first one decides what is best",
+       .target = &s.valid_metrics},
+      {.name = "early-stopping",
+       .value = "N",
+       .help = "end after so many validations without a better one, 0 never",
+       .target = &s.early_stopping,
+       .min = 0},
+      {.name = "keep-best",
+       .value = "",
+       .help = "--model keeps the best validated weights, not the last ones",
+       .target = &s.keep_best},
+  };
+}
+
+}  // namespace
+
+std::vector<Option> TrainOptions(TrainSettings& settings) {
+  std::vector<Option> all;
+  for (auto part : {DataOptions, NetworkOptions, OptimiserOptions,
+                    CourseOptions}) {
+    for (Option& option : part(settings)) all.push_back(std::move(option));
+  }
+  return all;
+}
+
+void ApplyTask(int argc, char** argv, TrainSettings& settings) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--task" && i + 1 < argc) settings.task = argv[i + 1];
+    if (argument.starts_with("--task=")) settings.task = argument.substr(7);
+  }
+  ApplyPreset(settings.task, settings);
+}
+
+void CompleteSettings(TrainSettings& s, uint64_t seed) {
+  if (s.vocabs.size() > 2) {
+    ThrowUsage("--vocabs takes one joint vocabulary or two, not " +
+               std::to_string(s.vocabs.size()));
+  }
+  if (s.from == "text" && (s.train_sets.size() != 2 ||
+                           s.valid_sets.size() % 2 != 0)) {
+    ThrowUsage("--from text takes two files, source and target, in "
+               "--train-sets and in --valid-sets");
+  }
+  if (s.keep_best && s.valid_sets.empty()) {
+    ThrowUsage("--keep-best needs --valid-sets to know what is best");
+  }
+  for (const std::string& metric : s.valid_metrics) {
+    if (metric != "cross-entropy" && metric != "bleu" && metric != "chrf") {
+      ThrowUsage("--valid-metrics has '" + metric +
+                 "'; known are cross-entropy, bleu, chrf");
+    }
+  }
+  if (s.network.d_model % s.network.num_heads != 0) {
+    ThrowUsage("--dim-emb is " + std::to_string(s.network.d_model) +
+               ", which --transformer-heads " +
+               std::to_string(s.network.num_heads) +
+               " does not divide; choose a multiple");
+  }
+  if (!s.adam.empty()) {
+    if (s.adam.size() != 3 || !(s.adam[0] >= 0 && s.adam[0] < 1) ||
+        !(s.adam[1] >= 0 && s.adam[1] < 1) || !(s.adam[2] > 0)) {
+      ThrowUsage("--optimizer-params takes beta1 and beta2 in [0, 1) and a "
+                 "positive epsilon");
+    }
+    s.trainer.beta1 = static_cast<float>(s.adam[0]);
+    s.trainer.beta2 = static_cast<float>(s.adam[1]);
+    s.trainer.epsilon = static_cast<float>(s.adam[2]);
+  }
+  if (s.exponential_smoothing > 0) {
+    s.trainer.exponential_smoothing = 1 - s.exponential_smoothing;
+  }
+  s.trainer.seed = seed;
+  s.schedule.d_model = s.network.d_model;
+}
+
+Stretch ParseStretch(const std::string& option, const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  std::string unit(rest, end);
+  if (error == std::errc() && value > 0 && std::isfinite(value)) {
+    if (unit == "e") return {.epochs = value};
+    if (unit == "Ku") {
+      value *= 1000;
+      unit = "u";
+    }
+    if (unit == "u" && value >= 1 && value < 1e15) {
+      return {.updates = static_cast<int64_t>(value)};
+    }
+    if (unit == "s") return {.seconds = value};
+    if (unit == "m") return {.seconds = value * 60};
+    if (unit == "h") return {.seconds = value * 3600};
+  }
+  ThrowUsage("--" + option + " is '" + text +
+             "'; give a number and its unit: e epochs, u or Ku updates, "
+             "s, m or h of time, as in 30e, 20Ku, 4m");
+}
+
+}  // namespace pipeformer

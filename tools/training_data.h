@@ -1,0 +1,74 @@
+// The pairs that `train` learns from or validates on, as ids, from any of the
+// formats it reads.
+#ifndef PIPEFORMER_TOOLS_TRAINING_DATA_H_
+#define PIPEFORMER_TOOLS_TRAINING_DATA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/model_file.h"
+#include "formats/packed_corpus.h"
+#include "lib/base/worker_pool.h"
+#include "lib/data/corpus.h"
+#include "tools/support/tool.h"
+
+namespace pipeformer {
+
+// Whether the text of the targets is kept, for BLEU.
+enum class KeepText { kNo, kYes };
+
+struct DataSource {
+  std::vector<std::string> files;
+  std::string from;  // tsv, jsonl, tensors, or text (source file, target file)
+  int64_t max_length = 0;  // pieces; a pair with a longer side is left out
+  KeepText keep_text = KeepText::kNo;
+};
+
+class TrainingData {
+ public:
+  // Reads everything. Throws Error (65, 66) on the first record that is bad,
+  // naming file and line: a corpus is read completely or not at all. Pairs
+  // with a blank or too long side are left out and counted.
+  TrainingData(Tool& tool, const DataSource& source,
+               const VocabularyPair& vocabularies, WorkerPool& pool);
+
+  PairCorpus corpus() const {
+    return {{source_.ids, source_.offsets}, {target_.ids, target_.offsets}};
+  }
+
+  // With kYes: the text of every target.
+  const std::vector<std::string>& target_text() const { return target_text_; }
+
+  int64_t num_blank() const { return num_blank_; }
+  int64_t num_long() const { return num_long_; }
+
+  // SHA-256 of all ids, for telling corpora apart.
+  std::string Hash() const;
+
+ private:
+  struct TextPairs;
+
+  void ReadLines(Tool& tool, const std::string& file,
+                 const std::string& from);
+  void ReadParallel(Tool& tool, const std::vector<std::string>& files);
+  void ReadTensors(Tool& tool, const std::string& file);
+  void AddText(std::string source, std::string target);
+  void EncodeWaiting();
+  void AddPacked(const TensorFile& file);
+  void Add(std::span<const int32_t> source, std::span<const int32_t> target);
+
+  const VocabularyPair& vocabularies_;
+  WorkerPool& pool_;
+  int64_t max_length_;
+  KeepText keep_text_;
+  std::vector<std::string> waiting_source_, waiting_target_;
+  PackedIds source_, target_;
+  std::vector<std::string> target_text_;
+  int64_t num_blank_ = 0;
+  int64_t num_long_ = 0;
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_TRAINING_DATA_H_
