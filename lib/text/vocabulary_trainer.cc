@@ -74,7 +74,7 @@ std::unordered_map<std::string, std::string> Arguments(
       {"bos_id", "1"},
       {"eos_id", "2"},
       {"pad_id", std::to_string(options.pad_id)},
-      {"minloglevel", options.verbose ? "0" : "4"},
+      {"minloglevel", "3"},  // all that matters is in the status
   };
   if (!options.user_defined_symbols.empty()) {
     arguments["user_defined_symbols"] = JoinAsCsv(options.user_defined_symbols);

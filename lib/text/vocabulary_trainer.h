@@ -24,7 +24,6 @@ struct VocabularyOptions {
   int64_t input_sentence_size = 0;     // learn from so many, 0: from all
   int64_t pad_id = -1;                 // -1: no padding piece
   uint64_t seed = 1;                   // for input_sentence_size
-  bool verbose = false;  // SentencePiece's own messages on standard error
 };
 
 struct TrainedVocabulary {

@@ -1,7 +1,6 @@
 #include "tools/support/tool_main.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "lib/base/error.h"
+#include "tools/support/cores.h"
 
 namespace pipeformer {
 namespace {
@@ -24,13 +24,6 @@ void OccupyStandardStreams() {
     const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (open("/dev/null", mode) < 0) return;
   }
-}
-
-int64_t NumCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
 }
 
 void AddInputOption(InputCount count, CommonOptions& common,

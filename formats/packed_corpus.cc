@@ -1,0 +1,127 @@
+#include "formats/packed_corpus.h"
+
+#include <algorithm>
+
+#include "formats/safetensors.h"
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+constexpr char kFormat[] = "pipeformer-corpus";
+constexpr char kVersion[] = "1";
+
+// What the names of a side's tensors begin with.
+std::vector<std::string> Prefixes(size_t num_sides) {
+  if (num_sides == 1) return {""};
+  return {"source.", "target."};
+}
+
+// The metadata keys of the hashes, as in a model file.
+std::vector<std::string> HashKeys(size_t num_vocabularies) {
+  if (num_vocabularies == 1) return {"sha256.vocab.joint"};
+  return {"sha256.vocab.source", "sha256.vocab.target"};
+}
+
+const std::string* FindMetadata(const TensorFile& file,
+                                const std::string& key) {
+  const auto& metadata = file.collection().metadata;
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? nullptr : &found->second;
+}
+
+void CheckFormat(const TensorFile& file) {
+  const std::string* format = FindMetadata(file, "format");
+  if (format == nullptr || *format != kFormat) {
+    ThrowBadData(file.source_name() +
+                 ": not a packed corpus (its metadata have no format "
+                 "pipeformer-corpus); make one with tokenize --to tensors");
+  }
+  const std::string* version = FindMetadata(file, "version");
+  if (version != nullptr && *version == kVersion) return;
+  ThrowBadData(file.source_name() + ": packed corpus of version " +
+               (version == nullptr ? "none" : Quoted(*version)) +
+               ", this program reads version 1; make it anew with tokenize");
+}
+
+void CheckSide(const PackedSide& side, const std::string& name) {
+  const auto& offsets = side.offsets;
+  if (offsets.empty() || offsets.front() != 0 ||
+      offsets.back() != static_cast<int64_t>(side.ids.size()) ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    ThrowBadData(name +
+                 ": the offsets do not rise from 0 to the number of ids; make "
+                 "the file anew with tokenize");
+  }
+  if (std::any_of(side.ids.begin(), side.ids.end(),
+                  [](int32_t id) { return id < 0; })) {
+    ThrowBadData(name + ": an id is negative; make the file anew");
+  }
+}
+
+}  // namespace
+
+void PackedIds::Add(std::span<const int32_t> sentence) {
+  ids.insert(ids.end(), sentence.begin(), sentence.end());
+  offsets.push_back(static_cast<int64_t>(ids.size()));
+}
+
+TensorCollection PackCorpus(const std::vector<PackedIds>& sides,
+                            const std::vector<std::string>& vocabulary_hashes) {
+  Check(sides.size() == 1 || sides.size() == 2, "a corpus has 1 or 2 sides");
+  Check(vocabulary_hashes.size() == 1 || vocabulary_hashes.size() == 2,
+        "a corpus has 1 or 2 vocabularies");
+  TensorCollection corpus;
+  corpus.metadata = {{"format", kFormat}, {"version", kVersion}};
+  const auto keys = HashKeys(vocabulary_hashes.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    corpus.metadata[keys[i]] = vocabulary_hashes[i];
+  }
+  const auto prefixes = Prefixes(sides.size());
+  for (size_t i = 0; i < sides.size(); ++i) {
+    Check(sides[i].num_sentences() == sides[0].num_sentences(),
+          "the sides of a corpus have the same number of sentences");
+    const std::span<const int32_t> ids(sides[i].ids);
+    const std::span<const int64_t> offsets(sides[i].offsets);
+    const auto size = [](auto list) {
+      return static_cast<int64_t>(list.size());
+    };
+    corpus.Add(prefixes[i] + "ids", ViewOf(ids, {size(ids)}));
+    corpus.Add(prefixes[i] + "offsets", ViewOf(offsets, {size(offsets)}));
+  }
+  SortForAlignment(corpus);
+  return corpus;
+}
+
+std::span<const int32_t> PackedSide::At(size_t index) const {
+  const auto begin = static_cast<size_t>(offsets[index]);
+  return ids.subspan(begin, static_cast<size_t>(offsets[index + 1]) - begin);
+}
+
+PackedCorpus ReadPackedCorpus(const TensorFile& file) {
+  CheckFormat(file);
+  PackedCorpus corpus;
+  const bool pairs = file.collection().Find("source.ids") != nullptr;
+  for (const std::string& prefix : Prefixes(pairs ? 2 : 1)) {
+    const PackedSide side = {
+        file.At(prefix + "ids", DType::kI32, {-1}).Elements<int32_t>(),
+        file.At(prefix + "offsets", DType::kI64, {-1}).Elements<int64_t>()};
+    CheckSide(side, file.source_name());
+    corpus.sides.push_back(side);
+  }
+  if (corpus.sides.back().num_sentences() !=
+      corpus.sides.front().num_sentences()) {
+    ThrowBadData(file.source_name() +
+                 ": source and target have different numbers of sentences; "
+                 "make the file anew with tokenize");
+  }
+  for (const size_t count : {1, 2}) {
+    for (const std::string& key : HashKeys(count)) {
+      const std::string* hash = FindMetadata(file, key);
+      if (hash != nullptr) corpus.vocabulary_hashes.push_back(*hash);
+    }
+  }
+  return corpus;
+}
+
+}  // namespace pipeformer

@@ -1,0 +1,18 @@
+// The cores this process may run on.
+#ifndef PIPEFORMER_TOOLS_SUPPORT_CORES_H_
+#define PIPEFORMER_TOOLS_SUPPORT_CORES_H_
+
+#include <cstdint>
+
+namespace pipeformer {
+
+// How many there are, at least 1.
+int64_t NumCores();
+
+// Leaves at most `count` of them, for libraries whose own number of threads
+// has to stay fixed because their result depends on it.
+void UseCores(int64_t count);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_SUPPORT_CORES_H_
