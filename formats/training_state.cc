@@ -82,11 +82,9 @@ void WriteTrainingState(const ParameterTable& parameters,
                          {"position", where.dump()},
                          {"identity", identity.dump()}};
   const auto add = [&](const char* name, std::span<const float> values) {
-    collection.Add(name,
-                   ViewOf(values, {static_cast<int64_t>(values.size())}));
+    collection.Add(name, ViewOf(values, {static_cast<int64_t>(values.size())}));
   };
-  add("values",
-      {parameters.values(), static_cast<size_t>(parameters.size())});
+  add("values", {parameters.values(), static_cast<size_t>(parameters.size())});
   add("first_moment", optimizer.first_moment);
   add("second_moment", optimizer.second_moment);
   if (!optimizer.averages.empty()) add("averages", optimizer.averages);

@@ -62,20 +62,16 @@ void ApplyPreset(const std::string& task, TrainSettings& s) {
     n.dropout = 0.2f;
     s.schedule.learning_rate = 0.001;
     s.schedule.warmup_updates = 2000;
-  } else if (task == "transformer-base") {
-    size(512, 8, 2048, 6);
-    n.dropout = 0.1f;
-    s.schedule.learning_rate = 0.0007;  // the peak of the paper's schedule
-    s.schedule.warmup_updates = 4000;
   } else if (task == "transformer-big") {
     size(1024, 16, 4096, 6);
     n.dropout = 0.3f;
     s.schedule.learning_rate = 0.0005;
     s.schedule.warmup_updates = 4000;
   } else {
-    ThrowUsage("--task is '" + task +
-               "'; known are transformer-tiny, transformer-small, "
-               "transformer-base, transformer-big");
+    size(512, 8, 2048, 6);
+    n.dropout = 0.1f;
+    s.schedule.learning_rate = 0.0007;  // the peak of the paper's schedule
+    s.schedule.warmup_updates = 4000;
   }
 }
 
@@ -125,9 +121,10 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
   TransformerConfig& n = s.network;
   return {
       {.name = "task",
-       .value = "PRESET",
-       .help = "transformer-tiny, -small, -base or -big: sizes, dropout and "
-               "learning rate, which the options below override",
+       .value = "transformer-tiny|transformer-small|transformer-base|"
+                "transformer-big",
+       .help = "a preset of sizes, dropout and learning rate, which the "
+               "options below override",
        .target = &s.task},
       {.name = "dim-emb",
        .value = "N",
@@ -162,10 +159,10 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
       {.name = "transformer-ffn-activation",
        .value = "relu|gelu|swish",
        .help = "non-linearity of the feed-forward layers (relu)",
-       .target = Choice<Activation>(n.activation,
-                                    {{"relu", Activation::kRelu},
-                                     {"gelu", Activation::kGelu},
-                                     {"swish", Activation::kSwish}})},
+       .target =
+           Choice<Activation>(n.activation, {{"relu", Activation::kRelu},
+                                             {"gelu", Activation::kGelu},
+                                             {"swish", Activation::kSwish}})},
       {.name = "norm",
        .value = "post|pre",
        .help = "layer normalisation after or before each sublayer (post)",
@@ -175,8 +172,8 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
        .value = "true|false",
        .help = "one matrix for both embeddings and the output layer (true "
                "with a joint vocabulary)",
-       .target = Choice<bool>(n.tied_embeddings,
-                              {{"true", true}, {"false", false}})},
+       .target =
+           Choice<bool>(n.tied_embeddings, {{"true", true}, {"false", false}})},
       {.name = "transformer-dropout",
        .value = "P",
        .help = "dropout of sublayers and embeddings",
@@ -184,8 +181,8 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
       {.name = "transformer-dropout-attention",
        .value = "P",
        .help = "dropout of attention weights (0)",
-       .target = Number("transformer-dropout-attention", n.attention_dropout,
-                        1)},
+       .target =
+           Number("transformer-dropout-attention", n.attention_dropout, 1)},
       {.name = "transformer-dropout-ffn",
        .value = "P",
        .help = "dropout inside the feed-forward layers (0)",
@@ -279,8 +276,8 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
 
 std::vector<Option> TrainOptions(TrainSettings& settings) {
   std::vector<Option> all;
-  for (auto part : {DataOptions, NetworkOptions, OptimiserOptions,
-                    CourseOptions}) {
+  for (auto part :
+       {DataOptions, NetworkOptions, OptimiserOptions, CourseOptions}) {
     for (Option& option : part(settings)) all.push_back(std::move(option));
   }
   return all;
@@ -300,10 +297,11 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
     ThrowUsage("--vocabs takes one joint vocabulary or two, not " +
                std::to_string(s.vocabs.size()));
   }
-  if (s.from == "text" && (s.train_sets.size() != 2 ||
-                           s.valid_sets.size() % 2 != 0)) {
-    ThrowUsage("--from text takes two files, source and target, in "
-               "--train-sets and in --valid-sets");
+  if (s.from == "text" &&
+      (s.train_sets.size() != 2 || s.valid_sets.size() % 2 != 0)) {
+    ThrowUsage(
+        "--from text takes two files, source and target, in "
+        "--train-sets and in --valid-sets");
   }
   if (s.keep_best && s.valid_sets.empty()) {
     ThrowUsage("--keep-best needs --valid-sets to know what is best");
@@ -323,8 +321,9 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
   if (!s.adam.empty()) {
     if (s.adam.size() != 3 || !(s.adam[0] >= 0 && s.adam[0] < 1) ||
         !(s.adam[1] >= 0 && s.adam[1] < 1) || !(s.adam[2] > 0)) {
-      ThrowUsage("--optimizer-params takes beta1 and beta2 in [0, 1) and a "
-                 "positive epsilon");
+      ThrowUsage(
+          "--optimizer-params takes beta1 and beta2 in [0, 1) and a "
+          "positive epsilon");
     }
     s.trainer.beta1 = static_cast<float>(s.adam[0]);
     s.trainer.beta2 = static_cast<float>(s.adam[1]);

@@ -43,7 +43,7 @@ struct TrainSettings {
 std::vector<Option> TrainOptions(TrainSettings& settings);
 
 // Applies --task from `arguments` before the other options are parsed, so
-// that those override the preset. Throws Error (64) on an unknown one.
+// that those override the preset. An unknown one is left to the parser.
 void ApplyTask(int argc, char** argv, TrainSettings& settings);
 
 // Fills what follows from other settings and throws Error (64) when options

@@ -155,7 +155,8 @@ void TrainingData::AddPacked(const TensorFile& file) {
   }
   const auto check = [&](size_t side, const Vocabulary& vocabulary) {
     const auto& hashes = packed.vocabulary_hashes;
-    if (Sha256Hex(vocabulary.model()) == hashes[std::min(side, hashes.size() - 1)]) {
+    if (Sha256Hex(vocabulary.model()) ==
+        hashes[std::min(side, hashes.size() - 1)]) {
       return;
     }
     ThrowBadData(file.source_name() + ": was packed with another " +

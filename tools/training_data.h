@@ -49,8 +49,7 @@ class TrainingData {
  private:
   struct TextPairs;
 
-  void ReadLines(Tool& tool, const std::string& file,
-                 const std::string& from);
+  void ReadLines(Tool& tool, const std::string& file, const std::string& from);
   void ReadParallel(Tool& tool, const std::vector<std::string>& files);
   void ReadTensors(Tool& tool, const std::string& file);
   void AddText(std::string source, std::string target);

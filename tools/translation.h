@@ -3,14 +3,17 @@
 #ifndef PIPEFORMER_TOOLS_TRANSLATION_H_
 #define PIPEFORMER_TOOLS_TRANSLATION_H_
 
+#include "formats/model_file.h"
+#include "lib/nn/ragged.h"
 #include "lib/search/hypothesis.h"
-#include "lib/text/vocabulary.h"
 
 namespace pipeformer {
 
-// Default options with the end symbols of `vocabulary`; its control pieces and
-// its unknown piece are never produced.
-SearchOptions SearchOptionsFor(const Vocabulary& vocabulary);
+// Default options with the end symbols of the vocabularies; control pieces and
+// the unknown piece are never produced.
+SearchOptions SearchOptionsFor(const VocabularyPair& vocabularies);
+
+Boundary BoundaryOf(const VocabularyPair& vocabularies);
 
 }  // namespace pipeformer
 

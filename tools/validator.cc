@@ -15,8 +15,8 @@ namespace pipeformer {
 
 std::vector<std::string> Validator::Translate(
     const Transformer& network) const {
-  const IdList& sources = data_.corpus().source;
-  SearchOptions options = SearchOptionsFor(*vocabularies_.target);
+  const IdList sources = data_.corpus().source;
+  SearchOptions options = SearchOptionsFor(vocabularies_);
   options.beam_size = 1;
   std::vector<std::string> translations(static_cast<size_t>(sources.size()));
   std::atomic<int64_t> next = 0;
@@ -38,8 +38,8 @@ std::vector<std::string> Validator::Translate(
   return translations;
 }
 
-std::vector<MetricValue> Validator::Validate(
-    Trainer& trainer, const Transformer& network) const {
+std::vector<MetricValue> Validator::Validate(Trainer& trainer,
+                                             const Transformer& network) const {
   std::optional<Corpus> corpus;
   const auto score = [&](const Metric& metric) {
     if (!corpus) {
@@ -58,8 +58,8 @@ std::vector<MetricValue> Validator::Validate(
     if (name == "cross-entropy") {
       const LossSum loss = trainer.Evaluate(network, data_.corpus());
       values.push_back(
-          {name, loss.plain / static_cast<double>(std::max<int64_t>(
-                                  loss.pieces, 1))});
+          {name, loss.plain /
+                     static_cast<double>(std::max<int64_t>(loss.pieces, 1))});
     } else if (name == "bleu") {
       values.push_back({name, score(Bleu({}))});
     } else {

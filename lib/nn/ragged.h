@@ -1,4 +1,5 @@
-// A batch without padding: the pieces of all sentences, one after another.
+// A batch without padding: the pieces of all sentences, one after another, and
+// the special pieces around them.
 #ifndef PIPEFORMER_LIB_NN_RAGGED_H_
 #define PIPEFORMER_LIB_NN_RAGGED_H_
 
@@ -7,6 +8,13 @@
 #include <vector>
 
 namespace pipeformer {
+
+// The pieces that begin a target, end it, and end a source.
+struct Boundary {
+  int32_t bos = 1;
+  int32_t eos = 2;
+  int32_t source_eos = 2;
+};
 
 // Sentence s has rows offsets[s] up to offsets[s + 1].
 //   ids  [rows];  offsets  [sentences + 1], offsets[0] == 0

@@ -104,7 +104,7 @@ void BeamSearch::Encode(size_t first) {
   RaggedIds source;
   std::vector<SentenceCache*> caches;
   for (size_t s = first; s < active_.size(); ++s) {
-    source.Append(-1, active_[s]->request.source, options_.eos);
+    source.Append(-1, active_[s]->request.source, options_.boundary.source_eos);
     caches.push_back(active_[s]->cache.get());
   }
   arena_.Rewind({});
@@ -123,7 +123,7 @@ void BeamSearch::Step() {
     first_row.push_back(static_cast<int64_t>(ids.size()));
     for (Live& live : sentence->live) {
       const auto& earlier = live.hypothesis.ids;
-      ids.push_back(earlier.empty() ? options_.bos : earlier.back());
+      ids.push_back(earlier.empty() ? options_.boundary.bos : earlier.back());
       live.rows.push_back(
           static_cast<int32_t>(sentence->cache->history_rows++));
       rows.push_back({sentence->cache.get(), live.rows});
@@ -169,7 +169,7 @@ void BeamSearch::ChooseRow(Sentence& sentence, size_t number, float* logits) {
                       log_prob, id, static_cast<int32_t>(number)});
   };
   if (static_cast<int64_t>(hypothesis.ids.size()) >= sentence.limit) {
-    add(options_.eos, logits[options_.eos]);
+    add(options_.boundary.eos, logits[options_.boundary.eos]);
     return;
   }
   for (const int32_t id : options_.suppressed) {
@@ -203,7 +203,7 @@ void BeamSearch::Advance(Sentence& sentence) {
     Live next = sentence.live[static_cast<size_t>(c.parent)];
     next.hypothesis.token_log_probs.push_back(c.token_log_prob);
     next.hypothesis.log_prob = c.log_prob;
-    if (c.id != options_.eos) {
+    if (c.id != options_.boundary.eos) {
       next.hypothesis.ids.push_back(c.id);
       live.push_back(std::move(next));
       continue;

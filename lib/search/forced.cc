@@ -57,9 +57,9 @@ std::vector<ForcedResult> ForcedDecoder::Run(std::span<const ForcedPair> pairs,
                                              WantAttention want) {
   RaggedIds source, target_in, target_out;
   for (const ForcedPair& pair : pairs) {
-    source.Append(-1, pair.source, eos_);
-    target_in.Append(bos_, pair.target, -1);
-    target_out.Append(-1, pair.target, eos_);
+    source.Append(-1, pair.source, boundary_.source_eos);
+    target_in.Append(boundary_.bos, pair.target, -1);
+    target_out.Append(-1, pair.target, boundary_.eos);
   }
   std::vector<ForcedResult> results(pairs.size());
   Collector collector(model_.config().num_heads, results);

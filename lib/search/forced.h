@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/nn/ragged.h"
 #include "lib/nn/transformer.h"
 #include "lib/tensor/arena.h"
 
@@ -41,8 +42,8 @@ enum class WantAttention { kNo, kYes };
 class ForcedDecoder {
  public:
   // Requires: `model` is packed and outlives the decoder.
-  ForcedDecoder(const Transformer& model, int32_t bos, int32_t eos)
-      : model_(model), bos_(bos), eos_(eos) {}
+  ForcedDecoder(const Transformer& model, Boundary boundary)
+      : model_(model), boundary_(boundary) {}
 
   // One result a pair. The rows of encoder attention are the source pieces
   // and the end symbol; of decoder and cross attention, the positions that
@@ -53,7 +54,7 @@ class ForcedDecoder {
 
  private:
   const Transformer& model_;
-  int32_t bos_, eos_;
+  Boundary boundary_;
   Arena arena_;
 };
 

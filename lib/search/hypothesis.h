@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/nn/ragged.h"
+
 namespace pipeformer {
 
 // One translation. Log-probabilities are natural and include the end symbol.
@@ -42,8 +44,7 @@ struct SearchOptions {
   // Source pieces searched together by one worker; more sentences join as
   // others end. No result depends on it.
   int64_t mini_batch_words = 1024;
-  int32_t bos = 1;
-  int32_t eos = 2;
+  Boundary boundary;
   std::vector<int32_t> suppressed;  // pieces that are never produced
 };
 

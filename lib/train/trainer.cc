@@ -24,7 +24,7 @@ struct Shard {
     target_in.Clear();
     target_out.Clear();
     for (const int64_t s : pairs) {
-      source.Append(-1, corpus.source[s], boundary.eos);
+      source.Append(-1, corpus.source[s], boundary.source_eos);
       target_in.Append(boundary.bos, corpus.target[s], -1);
       target_out.Append(-1, corpus.target[s], boundary.eos);
     }

@@ -14,6 +14,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
+#include "lib/nn/ragged.h"
 #include "lib/nn/transformer.h"
 
 namespace pipeformer {
@@ -27,12 +28,6 @@ struct TrainerOptions {
   float exponential_smoothing = 0;  // decay of the averaged weights, or 0
   int64_t shard_rows = 1024;        // source and target rows run together
   uint64_t seed = 1;
-};
-
-// The pieces that begin and end a target sentence.
-struct Boundary {
-  int32_t bos = 1;
-  int32_t eos = 2;
 };
 
 struct UpdateResult {

@@ -35,6 +35,10 @@ Output& Tool::output() {
   return *output_;
 }
 
+void Tool::Note(const std::string& message) {
+  if (!options_.quiet) WriteMessage(name_ + ": " + message + "\n");
+}
+
 void Tool::Warn(const std::string& message) {
   if (!options_.quiet) WriteMessage(name_ + ": warning: " + message + "\n");
   Log({{"event", "warning"}, {"message", message}});

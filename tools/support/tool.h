@@ -44,6 +44,9 @@ class Tool {
   // Where results go: --output, opened at the first call.
   Output& output();
 
+  // One line on standard error about how the run goes, not with --quiet.
+  void Note(const std::string& message);
+
   // One line on standard error (not with --quiet) and in the log. `message`
   // starts with the place, `file:line: `, where there is one. Any thread.
   void Warn(const std::string& message);

@@ -1,0 +1,34 @@
+// train: learns a Transformer from sentence pairs.
+#include "tools/support/tool_main.h"
+#include "tools/train_options.h"
+#include "tools/train_run.h"
+
+int main(int argc, char** argv) {
+  using namespace pipeformer;
+  TrainSettings settings;
+  ApplyTask(argc, argv, settings);
+  return ToolMain(
+      argc, argv,
+      {.name = "train",
+       .purpose =
+           "Learns a translation model from sentence pairs. The result is one\n"
+           "file with weights, configuration and vocabularies. The same "
+           "command\n"
+           "continues a run that was stopped.",
+       .usage = {"train --train-sets FILE... --vocabs V [V] --model FILE "
+                 "[options]",
+                 "paste en de | train --vocabs V --model FILE [options]"},
+       .examples =
+           {{"A small model, validated on BLEU, the best one kept",
+             "train --task transformer-tiny --train-sets train.tsv "
+             "--valid-sets valid.tsv --vocabs joint.model --model "
+             "model.safetensors --valid-metrics bleu --keep-best --after 4m"},
+            {"Pairs packed by tokenize, twenty thousand updates",
+             "tokenize --vocab joint.model --from tsv --to tensors "
+             "< train.tsv | train --from tensors --vocabs joint.model --model "
+             "model.safetensors --after 20Ku"}},
+       .see_also = "build-vocab, tokenize, decode, score",
+       .inputs = InputCount::kNone,
+       .options = TrainOptions(settings),
+       .run = [&](Tool& tool) { RunTrain(tool, settings); }});
+}
