@@ -30,6 +30,9 @@ TEST(Sha256, PiecesDoNotMatter) {
       hash.Update(std::as_bytes(std::span(&c, 1)));
     }
     EXPECT_EQ(hash.HexDigest(), Sha256Hex(message)) << length;
+    Sha256 portable(Sha256::Path::kPortable);
+    portable.Update(std::as_bytes(std::span(message)));
+    EXPECT_EQ(portable.HexDigest(), Sha256Hex(message)) << length;
   }
 }
 
