@@ -83,11 +83,11 @@ HWY_INLINE V NormalDistribution(D d, V x) {
   return hn::MulAdd(half, erf, half);
 }
 
-// hn::Exp is wrong above 104, hence the limit; NaN passes it.
+// hn::Exp is wrong above 104, hence a limit where it is infinite; NaN passes.
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   const auto one = hn::Set(d, 1.0f);
-  const auto negative = hn::Min(hn::Set(d, 80.0f), hn::Neg(x));
+  const auto negative = hn::Min(hn::Set(d, 100.0f), hn::Neg(x));
   return hn::Div(one, hn::Add(one, hn::Exp(d, negative)));
 }
 

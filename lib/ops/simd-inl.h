@@ -68,7 +68,8 @@ template <class D>
 HWY_INLINE hn::VFromD<hn::RebindToUnsigned<D>> RandomBits(D, uint64_t key,
                                                           uint32_t index) {
   const hn::RebindToUnsigned<D> du;
-  auto x = hn::Iota(du, index);
+  // Iota of a constant is a constant; of a variable it goes through memory.
+  auto x = hn::Add(hn::Iota(du, 0), hn::Set(du, index));
   x = hn::Xor(x, hn::Set(du, static_cast<uint32_t>(key)));
   x = hn::Xor(x, hn::ShiftRight<16>(x));
   x = hn::Mul(x, hn::Set(du, 0x7feb352du));

@@ -120,8 +120,9 @@ DoubleMatrix AttentionWeights(const Sentence& s, const AttentionRule& rule) {
         scores(0, j) += rule.scale * s.query(t, c) * s.keys(j, c);
       }
     }
+    const double lse = visible > 0 ? LogSumExp(scores, 0) : 0;
     for (int64_t j = 0; j < visible; ++j) {
-      weights(row, j) = std::exp(scores(0, j) - LogSumExp(scores, 0));
+      weights(row, j) = std::exp(scores(0, j) - lse);
     }
   }
   return weights;
