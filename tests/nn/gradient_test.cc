@@ -19,7 +19,7 @@
 namespace pipeformer {
 namespace {
 
-constexpr int kDirections = 4;
+constexpr int kDirections = 2;
 constexpr float kStep = 4e-3f;
 
 struct Case {
@@ -61,9 +61,9 @@ class Gradient : public testing::TestWithParam<Case> {
 
   // The smoothed loss a piece; with `gradients`, its gradient too.
   double Loss(float* gradients) const {
-    Arena arena;
+    arena_.Rewind({});
     Tape tape;
-    Context context{.arena = arena, .random = &random_};
+    Context context{.arena = arena_, .random = &random_};
     if (gradients != nullptr) {
       context.tape = &tape;
       context.gradients = gradients;
@@ -96,6 +96,7 @@ class Gradient : public testing::TestWithParam<Case> {
   }
 
   Random random_;
+  mutable Arena arena_;
   std::unique_ptr<Transformer> network_;
   RaggedIds source_, target_, next_;
 };
