@@ -35,6 +35,7 @@ bool FillChunk(LineReader& reader, const PipelineOptions& options,
     InputRecord record;
     if (!reader.Next(&record.line)) return false;
     record.index = (*num_records)++;
+    record.stream = reader.name();
     bytes += record.line.text.size();
     chunk->records.push_back(std::move(record));
     if (chunk->records.size() >= options.chunk_records) return true;
@@ -89,6 +90,10 @@ std::exception_ptr ReadInto(LineReader& reader, OrderedWriter& writer,
 
 }  // namespace
 
+std::string InputRecord::Place() const {
+  return std::string(stream) + ":" + std::to_string(line.number);
+}
+
 uint64_t MaxChunksAhead(const PipelineOptions& options) {
   return 4 * static_cast<uint64_t>(options.threads) + 4;
 }
@@ -112,13 +117,27 @@ void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
   if (failure) std::rethrow_exception(failure);
 }
 
-void FilterLines(Tool& tool, const RecordWork& work) {
+void FilterLines(Tool& tool, const RecordWork& work,
+                 const std::function<void(std::string_view)>& write) {
   const PipelineOptions options = {.threads = tool.options().threads,
                                    .stop_at_bad_record = tool.options().strict};
   LineReader reader = tool.OpenLines();
-  tool.output();  // a place that cannot be written fails before the work
-  OrderedWriter writer(tool, MaxChunksAhead(options));
-  ForEachRecordInOrder(reader, work, writer, options);
+  Output& output = tool.output();  // fails before the work, not after it
+  OrderedWriter writer(
+      [&](Result&& result) {
+        if (write) {
+          write(result.bytes);
+        } else {
+          output.Write(result.bytes);
+        }
+        for (const auto& problem : result.problems) tool.BadRecord(problem);
+      },
+      MaxChunksAhead(options));
+  const RecordWork counted_work = [&](const InputRecord& record) {
+    tool.CountReplaced(record.line.num_replaced);
+    return work(record);
+  };
+  ForEachRecordInOrder(reader, counted_work, writer, options);
 }
 
 }  // namespace pipeformer

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "formats/line_reader.h"
 #include "tools/support/ordered_writer.h"
@@ -18,6 +19,10 @@ namespace pipeformer {
 struct InputRecord {
   uint64_t index = 0;  // from 0
   Line line;
+  std::string_view stream;  // the name of the input
+
+  // `file:line`, for messages.
+  std::string Place() const;
 };
 
 struct RecordResult {
@@ -45,8 +50,10 @@ void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
                           OrderedWriter& writer,
                           const PipelineOptions& options);
 
-// The same with the tool's input, output and options.
-void FilterLines(Tool& tool, const RecordWork& work);
+// The same with the tool's input, output and options. `write` takes the bytes
+// in order, in place of the output.
+void FilterLines(Tool& tool, const RecordWork& work,
+                 const std::function<void(std::string_view)>& write = nullptr);
 
 }  // namespace pipeformer
 

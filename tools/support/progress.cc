@@ -36,7 +36,7 @@ std::string ProgressText(uint64_t done, std::optional<uint64_t> total,
                          const std::string& unit, double seconds) {
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
   std::string text = std::to_string(done);
-  if (total) text += "/" + std::to_string(*total);
+  if (total) text.append("/").append(std::to_string(*total));
   text += " " + unit + "  " + ShortNumber(rate) + "/s";
   if (total && rate > 0 && *total >= done) {
     text += "  " + Clock(static_cast<double>(*total - done) / rate) + " left";

@@ -8,15 +8,12 @@
 namespace pipeformer {
 namespace {
 
-RecordResult Copy(Tool& tool, const InputRecord& record) {
+RecordResult Copy(const InputRecord& record) {
   const Line& line = record.line;
-  tool.CountReplaced(line.num_replaced);
   if (line.text == "fault") throw std::logic_error("asked for");
   if (!line.error.empty()) return {.bytes = "\n", .problem = line.error};
   if (line.text == "bad") {
-    return {.bytes = "\n",
-            .problem = tool.options().inputs[0] + ":" +
-                       std::to_string(line.number) + ": is bad"};
+    return {.bytes = "\n", .problem = record.Place() + ": is bad"};
   }
   return {.bytes = line.text + "\n"};
 }
@@ -33,7 +30,5 @@ int main(int argc, char** argv) {
        .usage = {"copy-lines < text > copy"},
        .examples = {{.purpose = "copy", .command = "echo a | copy-lines"}},
        .see_also = "cat",
-       .run = [](Tool& tool) {
-         FilterLines(tool, [&](const auto& r) { return Copy(tool, r); });
-       }});
+       .run = [](Tool& tool) { FilterLines(tool, Copy); }});
 }
