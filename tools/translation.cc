@@ -1,6 +1,52 @@
 #include "tools/translation.h"
 
+#include <algorithm>
+#include <charconv>
+
 namespace pipeformer {
+namespace {
+
+// The shortest digits that read back as `value`.
+template <class Real>
+std::string NumberText(Real value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return {text, end};
+}
+
+// Text in a line: an LF that byte pieces made would break it.
+std::string OneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string AlignmentText(const std::vector<AlignedPair>& pairs) {
+  std::string text;
+  for (const AlignedPair& p : pairs) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(p.source) + "-" + std::to_string(p.target);
+  }
+  return text;
+}
+
+std::string WordScoresText(const Hypothesis& hypothesis) {
+  std::string text = "WordScores=";
+  for (const float p : hypothesis.token_log_probs) text += " " + NumberText(p);
+  return text;
+}
+
+Json AlignmentJson(const std::vector<AlignedPair>& pairs,
+                   AlignmentKind kind) {
+  Json list = Json::array();
+  for (const AlignedPair& p : pairs) {
+    Json pair = {p.source, p.target};
+    if (kind == AlignmentKind::kSoft) pair.push_back(p.weight);
+    list.push_back(std::move(pair));
+  }
+  return list;
+}
+
+}  // namespace
 
 Boundary BoundaryOf(const VocabularyPair& vocabularies) {
   return {.bos = vocabularies.target->bos_id(),
@@ -8,8 +54,8 @@ Boundary BoundaryOf(const VocabularyPair& vocabularies) {
           .source_eos = vocabularies.source->eos_id()};
 }
 
-SearchOptions SearchOptionsFor(const VocabularyPair& vocabularies) {
-  SearchOptions options;
+SearchOptions FitSearch(SearchOptions options,
+                        const VocabularyPair& vocabularies) {
   options.boundary = BoundaryOf(vocabularies);
   const Vocabulary& vocabulary = *vocabularies.target;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
@@ -20,6 +66,106 @@ SearchOptions SearchOptionsFor(const VocabularyPair& vocabularies) {
     }
   }
   return options;
+}
+
+std::vector<AlignedPair> Align(const ForcedResult& forced,
+                               const TranslationOptions& options) {
+  int last = 0;
+  for (const AttentionMatrix& m : forced.attention) {
+    if (m.kind == AttentionKind::kCross) last = std::max(last, m.layer);
+  }
+  int64_t queries = 0, keys = 0, heads = 0;
+  std::vector<float> mean;  // [queries, keys]
+  for (const AttentionMatrix& m : forced.attention) {
+    if (m.kind != AttentionKind::kCross || m.layer != last) continue;
+    queries = m.queries;
+    keys = m.keys;
+    ++heads;
+    mean.resize(m.weights.size());
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += m.weights[i];
+  }
+  std::vector<AlignedPair> pairs;
+  for (int64_t t = 0; t + 1 < queries; ++t) {
+    const float* row = mean.data() + t * keys;
+    const int64_t best = std::max_element(row, row + keys - 1) - row;
+    for (int64_t s = 0; s + 1 < keys; ++s) {
+      const float weight = row[s] / static_cast<float>(heads);
+      const bool chosen =
+          options.alignment == AlignmentKind::kSoft ||
+          (options.alignment == AlignmentKind::kHard && s == best) ||
+          (options.alignment == AlignmentKind::kThreshold &&
+           static_cast<double>(weight) > options.alignment_threshold);
+      if (chosen) pairs.push_back({s, t, weight});
+    }
+  }
+  return pairs;
+}
+
+Translation BlankTranslation() {
+  Translation translation;
+  translation.hypotheses.emplace_back();
+  translation.aligned.emplace_back();
+  return translation;
+}
+
+std::string TranslationText(const Translation& translation, uint64_t index,
+                            const Vocabulary& target,
+                            const TranslationOptions& options) {
+  const bool n_best = options.search.n_best > 1;
+  std::string lines;
+  for (size_t i = 0; i < translation.hypotheses.size(); ++i) {
+    const Hypothesis& h = translation.hypotheses[i];
+    const std::string text = OneLine(target.Decode(h.ids));
+    if (n_best) {
+      lines += std::to_string(index) + " ||| " + text +
+               " ||| Logprob= " + NumberText(h.log_prob);
+      if (options.word_scores) lines += " " + WordScoresText(h);
+      lines += " ||| " + NumberText(h.score);
+    } else {
+      lines += text;
+      if (options.word_scores) lines += " ||| " + WordScoresText(h);
+    }
+    if (options.alignment != AlignmentKind::kNone) {
+      lines += " ||| " + AlignmentText(translation.aligned[i]);
+    }
+    lines += "\n";
+  }
+  return lines;
+}
+
+Json TranslationRecord(const SentenceToTranslate& sentence,
+                       const Translation& translation, uint64_t index,
+                       const Vocabulary& target,
+                       const TranslationOptions& options) {
+  Json record = WithId(sentence.record.is_object() ? sentence.record
+                                                   : Json::object(),
+                       index);
+  for (const char* key : {"text", "tokens", "ids", "offsets"}) {
+    record.erase(key);
+  }
+  Json source = Json::object();
+  SetSentence(sentence.source, &source);
+  record["source"] = std::move(source);
+  Json hypotheses = Json::array();
+  for (size_t i = 0; i < translation.hypotheses.size(); ++i) {
+    const Hypothesis& h = translation.hypotheses[i];
+    Json tokens = Json::array();
+    for (const int32_t id : h.ids) tokens.push_back(target.PieceOf(id));
+    Json json = {{"text", target.Decode(h.ids)},
+                 {"tokens", std::move(tokens)},
+                 {"ids", h.ids},
+                 {"logprob", h.log_prob},
+                 {"score", h.score},
+                 {"length", h.token_log_probs.size()}};
+    if (options.word_scores) json["token_logprobs"] = h.token_log_probs;
+    if (options.alignment != AlignmentKind::kNone) {
+      json["alignment"] =
+          AlignmentJson(translation.aligned[i], options.alignment);
+    }
+    hypotheses.push_back(std::move(json));
+  }
+  record["hypotheses"] = std::move(hypotheses);
+  return record;
 }
 
 }  // namespace pipeformer

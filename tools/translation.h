@@ -1,19 +1,82 @@
-// What `decode` and the validation of `train` share: a search that fits a
-// vocabulary.
+// From source text to a finished translation record: what `decode` does with
+// one sentence before and after the search. Also the search options that fit a
+// vocabulary, which the validation of `train` shares.
 #ifndef PIPEFORMER_TOOLS_TRANSLATION_H_
 #define PIPEFORMER_TOOLS_TRANSLATION_H_
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "formats/model_file.h"
+#include "formats/records.h"
 #include "lib/nn/ragged.h"
+#include "lib/search/forced.h"
 #include "lib/search/hypothesis.h"
 
 namespace pipeformer {
 
-// Default options with the end symbols of the vocabularies; control pieces and
-// the unknown piece are never produced.
-SearchOptions SearchOptionsFor(const VocabularyPair& vocabularies);
-
+// The special pieces of a model's vocabularies.
 Boundary BoundaryOf(const VocabularyPair& vocabularies);
+
+// `options` with the end symbols of the vocabularies; control pieces and the
+// unknown piece are never produced.
+SearchOptions FitSearch(SearchOptions options,
+                        const VocabularyPair& vocabularies);
+
+// Which source pieces a target piece came from, by the cross-attention of the
+// last decoder layer, averaged over its heads; the end symbols are left out.
+// kHard       the source piece with the largest weight
+// kSoft       every weight
+// kThreshold  the pairs above a weight
+enum class AlignmentKind { kNone, kHard, kSoft, kThreshold };
+
+struct TranslationOptions {
+  SearchOptions search;
+  AlignmentKind alignment = AlignmentKind::kNone;
+  double alignment_threshold = 0;
+  bool word_scores = false;
+};
+
+// One weight: source piece, target piece.
+struct AlignedPair {
+  int64_t source;
+  int64_t target;
+  float weight;
+};
+
+// The alignment of a forced pair (see ForcedDecoder) with its attention.
+std::vector<AlignedPair> Align(const ForcedResult& forced,
+                               const TranslationOptions& options);
+
+// A sentence on its way through the search.
+struct SentenceToTranslate {
+  Json record;      // of the input; null for plain text
+  Sentence source;  // with ids
+};
+
+// What the search found, with alignments where they are asked for.
+struct Translation {
+  std::vector<Hypothesis> hypotheses;             // best first
+  std::vector<std::vector<AlignedPair>> aligned;  // of each, or none
+};
+
+// The translation of a blank sentence: empty, with score 0.
+Translation BlankTranslation();
+
+// One line: the best text, with ` ||| ` and extras where asked for.
+// With n_best above 1, Moses lines `id ||| text ||| Logprob= x ||| score`.
+std::string TranslationText(const Translation& translation, uint64_t index,
+                            const Vocabulary& target,
+                            const TranslationOptions& options);
+
+// A translation record (schemas/translation.schema.json) with the unknown keys
+// of the input's record.
+Json TranslationRecord(const SentenceToTranslate& sentence,
+                       const Translation& translation, uint64_t index,
+                       const Vocabulary& target,
+                       const TranslationOptions& options);
 
 }  // namespace pipeformer
 
