@@ -64,8 +64,8 @@ void Warn(Tool& tool, const VocabularyOptions& options,
               "from them");
   }
   if (trained.num_reserved > 0) {
-    tool.Warn(std::to_string(trained.num_reserved) +
-              " lines hold NUL or U+2585, which were read as spaces");
+    tool.Warn("lines with NUL or U+2585, which were read as spaces: " +
+              std::to_string(trained.num_reserved));
   }
 }
 

@@ -73,9 +73,9 @@ int main(int argc, char** argv) {
       argc, argv,
       {.name = "tokenize",
        .purpose =
-           "cuts text into the subword pieces of a vocabulary, and joins "
-           "them again.\nOne record a line; a bad record gives an error "
-           "record or a blank line.",
+           "cuts text into the subword pieces of a vocabulary, or joins them."
+           "\nOne record a line; a bad record gives an error record or a "
+           "blank line.",
        .usage = {"tokenize --vocab FILE... [options] < text > records",
                  "tokenize --vocab FILE --detokenize < records > text"},
        .examples =
