@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <locale>
 
 namespace pipeformer {
 namespace {
@@ -94,6 +95,22 @@ TEST(Records, WritingNeverFails) {
             "{\"a\":null,\"b\":null,\"c\":-0.5}\n");
   EXPECT_EQ(DumpRecord({{"a", "\xF0"}, {"tokens", {"<0xF0>"}}}),
             "{\"a\":\"\uFFFD\",\"tokens\":[\"<0xF0>\"]}\n");
+}
+
+// Field cases loc-output and loc-sort.
+TEST(Records, LocaleChangesNothing) {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const std::locale old =
+      std::locale::global(std::locale(std::locale::classic(), new Comma));
+  EXPECT_EQ(DumpRecord({{"a", 1234.5}, {"b", 1234567}}),
+            "{\"a\":1234.5,\"b\":1234567}\n");
+  EXPECT_EQ(ParseRecord("{\"a\":1234.5}", "p")["a"], 1234.5);
+  EXPECT_EQ(FormatIds({1234567}), "1234567");
+  std::locale::global(old);
 }
 
 TEST(Records, ErrorRecordsHaveTheirKeys) {

@@ -103,15 +103,20 @@ void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
                           const PipelineOptions& options) {
   BoundedQueue<Chunk> queue(MaxChunksAhead(options));
   std::vector<std::jthread> workers;
-  for (int64_t i = 0; i < options.threads; ++i) {
-    workers.emplace_back([&] {
-      while (const auto chunk = queue.Pop()) {
-        writer.Emit(chunk->index, WorkOn(*chunk, work, options));
-      }
-    });
+  std::exception_ptr failure;
+  {
+    // Closes whatever happens, as a thread that cannot be started: those that
+    // run would wait for ever otherwise.
+    const QueueCloser<Chunk> closer(queue);
+    for (int64_t i = 0; i < options.threads; ++i) {
+      workers.emplace_back([&] {
+        while (const auto chunk = queue.Pop()) {
+          writer.Emit(chunk->index, WorkOn(*chunk, work, options));
+        }
+      });
+    }
+    failure = ReadInto(reader, writer, options, queue);
   }
-  const std::exception_ptr failure = ReadInto(reader, writer, options, queue);
-  queue.Close();
   workers.clear();  // joins
   writer.Finish();
   if (failure) std::rethrow_exception(failure);

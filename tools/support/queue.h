@@ -73,6 +73,18 @@ class BoundedQueue {
   bool closed_ = false;
 };
 
+// Closes a queue at the end of a scope, also when an exception leaves it.
+template <class T>
+class QueueCloser {
+ public:
+  explicit QueueCloser(BoundedQueue<T>& queue) : queue_(queue) {}
+  QueueCloser(const QueueCloser&) = delete;
+  ~QueueCloser() { queue_.Close(); }
+
+ private:
+  BoundedQueue<T>& queue_;
+};
+
 }  // namespace pipeformer
 
 #endif  // PIPEFORMER_TOOLS_SUPPORT_QUEUE_H_

@@ -63,8 +63,8 @@ void Tool::Log(nlohmann::ordered_json event) {
 ExitCode Tool::Finish() {
   if (output_ != nullptr) output_->Commit();
   if (num_replaced_ > 0) {
-    Warn(std::to_string(num_replaced_) +
-         " parts of the input that are not UTF-8 were replaced by U+FFFD");
+    Warn("bytes that are not UTF-8, replaced by U+FFFD: " +
+         std::to_string(num_replaced_));
   }
   Log({{"event", "end"}, {"bad_records", num_bad_.load()}});
   return num_bad_ == 0 ? ExitCode::kDone : ExitCode::kSomeRecordsBad;

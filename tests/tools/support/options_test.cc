@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <locale>
+
 #include "lib/base/error.h"
 
 namespace pipeformer {
@@ -146,6 +148,25 @@ TEST(Options, DescriptionShowsNamesValuesAndDefaults) {
   EXPECT_NE(text.find("--beam-size N"), std::string::npos);
   EXPECT_NE(text.find("(default: 5)"), std::string::npos);
   EXPECT_NE(text.find("--train-sets FILE..."), std::string::npos);
+}
+
+// Field cases loc-output and loc-sort.
+TEST(Options, LocaleChangesNothing) {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  Settings settings;
+  const std::string before = DescribeOptions(Table(settings));
+  const std::locale old =
+      std::locale::global(std::locale(std::locale::classic(), new Comma));
+  settings = Parse({"--alpha", "0.25", "--beam-size", "99"});
+  EXPECT_EQ(settings.alpha, 0.25);
+  EXPECT_EQ(settings.beam_size, 99);
+  settings = Settings();
+  EXPECT_EQ(DescribeOptions(Table(settings)), before);
+  std::locale::global(old);
 }
 
 }  // namespace

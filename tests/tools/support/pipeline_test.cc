@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -189,6 +190,18 @@ TEST(Pipeline, FaultOfTheReaderComesAfterTheRecordsBefore) {
   EXPECT_THROW(ForEachRecordInOrder(limited, work, writer, {.threads = 2}),
                Error);
   EXPECT_EQ(bytes, "a\nb\n");
+}
+
+// Field case pipe-sigpipe-global: signals are the business of ToolMain.
+TEST(Pipeline, LeavesSignalsAlone) {
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  struct sigaction old = {};
+  sigaction(SIGPIPE, &ignore, &old);
+  EXPECT_EQ(RunOver("0\n1\n", SlowCopy, {.threads = 2}).bytes, "0\n1\n");
+  struct sigaction after = {};
+  sigaction(SIGPIPE, &old, &after);
+  EXPECT_EQ(after.sa_handler, SIG_IGN);
 }
 
 TEST(OrderedWriter, AnyOrderOfEmissionGivesTheSameOutput) {
