@@ -11,7 +11,7 @@ import sys
 def read_scores(path):
     """Returns [(metric, score)] of what `score --to text` has written."""
     with open(path, encoding="utf-8") as file:
-        return re.findall(r"^ *([^|]+)[|].* = ([0-9.]+)", file.read(), re.M)
+        return re.findall(r"^ *([^|]+)[|][^=]*= ([0-9.]+)", file.read(), re.M)
 
 
 def num_lines(path):
