@@ -3,16 +3,15 @@
 Usage: summarise.py OUT
 """
 
-import json
 import os
+import re
 import sys
 
 
 def read_scores(path):
-    """Returns metric name -> score of `score --metrics` output."""
+    """Returns [(metric, score)] of what `score --to text` has written."""
     with open(path, encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
-    return {record["name"]: record["score"] for record in records}
+        return re.findall(r"^ *([^|]+)[|][^=]*= ([0-9.]+)", file.read(), re.M)
 
 
 def num_lines(path):
@@ -28,8 +27,8 @@ def main():
         f" {num_lines(path('valid.tsv'))} to validate,"
         f" {num_lines(path('test.tsv'))} to test"
     )
-    for name, value in read_scores(path("test.scores")).items():
-        print(f"{name:<12}{value:.1f}")
+    for name, value in read_scores(path("test.scores")):
+        print(f"{name:<12}{value}")
 
 
 main()
