@@ -11,6 +11,7 @@
 #include "lib/base/error.h"
 #include "lib/search/beam_search.h"
 #include "tools/support/ordered_writer.h"
+#include "tools/support/pipeline.h"
 #include "tools/support/progress.h"
 #include "tools/support/queue.h"
 
@@ -74,7 +75,8 @@ class DecodeRun {
     LineReader reader = tool_.OpenLines();
     name_ = reader.name();
     Progress progress(tool_, "lines");
-    for (Job job; reader.Next(&job.line); job = {}) {
+    for (Job job; WaitForInput(reader, writer_) && reader.Next(&job.line);
+         job = {}) {
       job.index = num_records_;
       if (!writer_.Admit(job.index)) return;
       ++num_records_;
@@ -134,8 +136,7 @@ class DecodeRun {
       return std::nullopt;
     }
     if (!sentence.source.ids.empty()) return sentence;
-    Emit(job.index,
-         {.bytes = Format(job.index, sentence, BlankTranslation())});
+    Emit(job.index, {.bytes = Format(job.index, sentence, BlankTranslation())});
     return std::nullopt;
   }
 
@@ -190,8 +191,7 @@ class DecodeRun {
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,
               std::vector<Hypothesis> hypotheses, ForcedDecoder& forced) {
-    Translation translation{.hypotheses = std::move(hypotheses),
-                            .aligned = {}};
+    Translation translation{.hypotheses = std::move(hypotheses), .aligned = {}};
     if (settings_.translation.alignment != AlignmentKind::kNone) {
       for (const Hypothesis& h : translation.hypotheses) {
         const ForcedPair pair{sentence.source.ids, h.ids};
@@ -223,9 +223,9 @@ class DecodeRun {
     if (settings_.to == "jsonl") {
       bytes = DumpRecord(ErrorRecord(id, message, job.line.number));
     } else {
-      bytes = TranslationText(BlankTranslation(), job.index,
-                              *model_.vocabularies.target,
-                              settings_.translation);
+      bytes =
+          TranslationText(BlankTranslation(), job.index,
+                          *model_.vocabularies.target, settings_.translation);
     }
     return {.bytes = std::move(bytes), .problems = {message}};
   }

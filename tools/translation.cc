@@ -35,8 +35,7 @@ std::string WordScoresText(const Hypothesis& hypothesis) {
   return text;
 }
 
-Json AlignmentJson(const std::vector<AlignedPair>& pairs,
-                   AlignmentKind kind) {
+Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
   Json list = Json::array();
   for (const AlignedPair& p : pairs) {
     Json pair = {p.source, p.target};
@@ -137,9 +136,8 @@ Json TranslationRecord(const SentenceToTranslate& sentence,
                        const Translation& translation, uint64_t index,
                        const Vocabulary& target,
                        const TranslationOptions& options) {
-  Json record = WithId(sentence.record.is_object() ? sentence.record
-                                                   : Json::object(),
-                       index);
+  Json record = WithId(
+      sentence.record.is_object() ? sentence.record : Json::object(), index);
   for (const char* key : {"text", "tokens", "ids", "offsets"}) {
     record.erase(key);
   }

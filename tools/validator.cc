@@ -16,8 +16,7 @@ namespace pipeformer {
 std::vector<std::string> Validator::Translate(
     const Transformer& network) const {
   const IdList sources = data_.corpus().source;
-  SearchOptions options = SearchOptionsFor(vocabularies_);
-  options.beam_size = 1;
+  const SearchOptions options = FitSearch({.beam_size = 1}, vocabularies_);
   std::vector<std::string> translations(static_cast<size_t>(sources.size()));
   std::atomic<int64_t> next = 0;
   pool_.Run([&](int) {

@@ -33,8 +33,8 @@ struct SearchResult {
 };
 
 struct SearchOptions {
-  int beam_size = 5;
-  int n_best = 1;          // hypotheses returned, at most beam_size
+  int64_t beam_size = 5;
+  int64_t n_best = 1;          // hypotheses returned, at most beam_size
   double normalize = 0.6;  // alpha of NormalizedScore
   // A translation has at most this many pieces and the end symbol:
   // min(max_length, max_length_factor (source pieces + 1) + 10). At the limit

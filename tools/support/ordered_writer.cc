@@ -44,12 +44,18 @@ void OrderedWriter::WriteReady(std::unique_lock<std::mutex>& lock) {
       failure = std::current_exception();
     }
     lock.lock();
-    failure_ = failure;
+    if (!failure_) failure_ = failure;
     ++next_;
     advanced_.notify_all();
   }
   if (failure_) waiting_.clear();
   writing_ = false;
+}
+
+void OrderedWriter::Fail(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  advanced_.notify_all();
 }
 
 bool OrderedWriter::Failed() const {

@@ -45,6 +45,10 @@ class OrderedWriter {
   // thread. Throws nothing: a failure is kept for Finish.
   void Emit(uint64_t index, Result result);
 
+  // Ends the run with `failure`, for a fault that belongs to no one result.
+  // Any thread.
+  void Fail(std::exception_ptr failure);
+
   // True when the run has failed: what comes now is dropped.
   bool Failed() const;
 

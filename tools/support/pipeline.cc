@@ -18,14 +18,6 @@ struct Chunk {
   std::vector<InputRecord> records;
 };
 
-// Waits for input, but not on when the run has failed.
-bool WaitForInput(LineReader& reader, const OrderedWriter& writer) {
-  while (!reader.WaitForLine(kWaitMilliseconds)) {
-    if (writer.Failed()) return false;
-  }
-  return true;
-}
-
 // Reads lines until the chunk is full, or there is none without waiting.
 // False at the end of input, where the chunk may still hold lines.
 bool FillChunk(LineReader& reader, const PipelineOptions& options,
@@ -44,12 +36,13 @@ bool FillChunk(LineReader& reader, const PipelineOptions& options,
   return true;
 }
 
-Result WorkOn(const Chunk& chunk, const RecordWork& work,
+Result WorkOn(const Chunk& chunk, const ChunkWork& work,
               const PipelineOptions& options) {
   Result result;
   try {
-    for (const InputRecord& record : chunk.records) {
-      RecordResult one = work(record);
+    for (RecordResult& one : work(chunk.records)) {
+      result.failure = one.failure;
+      if (result.failure) break;
       const bool bad = !one.problem.empty();
       if (bad) result.problems.push_back(std::move(one.problem));
       if (bad && options.stop_at_bad_record) break;
@@ -59,6 +52,25 @@ Result WorkOn(const Chunk& chunk, const RecordWork& work,
     result.failure = std::current_exception();
   }
   return result;
+}
+
+// Work on single records as work on chunks. A record's exception comes after
+// the records before it, so that they are still written.
+MakeChunkWork OneByOne(const RecordWork& work) {
+  return [&work]() -> ChunkWork {
+    return [&work](std::span<const InputRecord> records) {
+      std::vector<RecordResult> results;
+      for (const InputRecord& record : records) {
+        try {
+          results.push_back(work(record));
+        } catch (...) {
+          results.push_back({.failure = std::current_exception()});
+          break;
+        }
+      }
+      return results;
+    };
+  };
 }
 
 // Gives the reader's lines to the queue; what the reader threw, or null.
@@ -98,32 +110,46 @@ uint64_t MaxChunksAhead(const PipelineOptions& options) {
   return 4 * static_cast<uint64_t>(options.threads) + 4;
 }
 
-void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
-                          OrderedWriter& writer,
-                          const PipelineOptions& options) {
+bool WaitForInput(LineReader& reader, const OrderedWriter& writer) {
+  while (!reader.WaitForLine(kWaitMilliseconds)) {
+    if (writer.Failed()) return false;
+  }
+  return true;
+}
+
+void ForEachChunkInOrder(LineReader& reader, const MakeChunkWork& make_work,
+                         OrderedWriter& writer,
+                         const PipelineOptions& options) {
   BoundedQueue<Chunk> queue(MaxChunksAhead(options));
   std::vector<std::jthread> workers;
-  std::exception_ptr failure;
-  {
-    // Closes whatever happens, as a thread that cannot be started: those that
-    // run would wait for ever otherwise.
-    const QueueCloser<Chunk> closer(queue);
-    for (int64_t i = 0; i < options.threads; ++i) {
-      workers.emplace_back([&] {
-        while (const auto chunk = queue.Pop()) {
-          writer.Emit(chunk->index, WorkOn(*chunk, work, options));
-        }
-      });
-    }
-    failure = ReadInto(reader, writer, options, queue);
+  for (int64_t i = 0; i < options.threads; ++i) {
+    workers.emplace_back([&] {
+      const ChunkWork work = make_work();
+      while (const auto chunk = queue.Pop()) {
+        writer.Emit(chunk->index, WorkOn(*chunk, work, options));
+      }
+    });
   }
+  const std::exception_ptr failure = ReadInto(reader, writer, options, queue);
+  queue.Close();
   workers.clear();  // joins
   writer.Finish();
   if (failure) std::rethrow_exception(failure);
 }
 
+void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
+                          OrderedWriter& writer,
+                          const PipelineOptions& options) {
+  ForEachChunkInOrder(reader, OneByOne(work), writer, options);
+}
+
 void FilterLines(Tool& tool, const RecordWork& work,
                  const std::function<void(std::string_view)>& write) {
+  FilterChunks(tool, OneByOne(work), write);
+}
+
+void FilterChunks(Tool& tool, const MakeChunkWork& make_work,
+                  const std::function<void(std::string_view)>& write) {
   const PipelineOptions options = {.threads = tool.options().threads,
                                    .stop_at_bad_record = tool.options().strict};
   LineReader reader = tool.OpenLines();
@@ -138,11 +164,15 @@ void FilterLines(Tool& tool, const RecordWork& work,
         for (const auto& problem : result.problems) tool.BadRecord(problem);
       },
       MaxChunksAhead(options));
-  const RecordWork counted_work = [&](const InputRecord& record) {
-    tool.CountReplaced(record.line.num_replaced);
-    return work(record);
+  const MakeChunkWork counted = [&]() -> ChunkWork {
+    return [&tool, work = make_work()](std::span<const InputRecord> records) {
+      for (const InputRecord& record : records) {
+        tool.CountReplaced(record.line.num_replaced);
+      }
+      return work(records);
+    };
   };
-  ForEachRecordInOrder(reader, counted_work, writer, options);
+  ForEachChunkInOrder(reader, counted, writer, options);
 }
 
 }  // namespace pipeformer

@@ -7,9 +7,12 @@
 #define PIPEFORMER_TOOLS_SUPPORT_PIPELINE_H_
 
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/line_reader.h"
 #include "tools/support/ordered_writer.h"
@@ -28,11 +31,19 @@ struct InputRecord {
 struct RecordResult {
   std::string bytes = {};    // for the output, its line ends included
   std::string problem = {};  // not empty: the record was bad, and why
+  std::exception_ptr failure = nullptr;  // what ends the run here
 };
 
 // Called from several threads at once. An exception ends the run, after the
 // records before have been written.
 using RecordWork = std::function<RecordResult(const InputRecord&)>;
+
+// The same for records that are worked on together, as a network does: one
+// result each, in order. Used by one thread; MakeChunkWork gives each thread
+// one of its own.
+using ChunkWork =
+    std::function<std::vector<RecordResult>(std::span<const InputRecord>)>;
+using MakeChunkWork = std::function<ChunkWork()>;
 
 struct PipelineOptions {
   int64_t threads = 1;
@@ -44,8 +55,13 @@ struct PipelineOptions {
 // How many chunks may be under way: the max_ahead of the writer.
 uint64_t MaxChunksAhead(const PipelineOptions& options);
 
-// Runs `work` on every line of `reader` and gives the results to `writer`, one
+// Waits until `reader` has a line or its end; false when the run has failed.
+bool WaitForInput(LineReader& reader, const OrderedWriter& writer);
+
+// Works on every line of `reader` and gives the results to `writer`, one
 // Result per chunk. Throws what reading, working or writing threw.
+void ForEachChunkInOrder(LineReader& reader, const MakeChunkWork& make_work,
+                         OrderedWriter& writer, const PipelineOptions& options);
 void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
                           OrderedWriter& writer,
                           const PipelineOptions& options);
@@ -54,6 +70,8 @@ void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
 // in order, in place of the output.
 void FilterLines(Tool& tool, const RecordWork& work,
                  const std::function<void(std::string_view)>& write = nullptr);
+void FilterChunks(Tool& tool, const MakeChunkWork& make_work,
+                  const std::function<void(std::string_view)>& write = nullptr);
 
 }  // namespace pipeformer
 
