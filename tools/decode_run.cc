@@ -10,6 +10,7 @@
 #include "formats/model_file.h"
 #include "lib/base/error.h"
 #include "lib/search/beam_search.h"
+#include "tools/forced_pairs.h"
 #include "tools/support/ordered_writer.h"
 #include "tools/support/pipeline.h"
 #include "tools/support/progress.h"
@@ -153,7 +154,7 @@ class DecodeRun {
       const Json& json = sentence.record.contains("source")
                              ? sentence.record["source"]
                              : sentence.record;
-      sentence.source = EncodeRecord(json, place);
+      sentence.source = EncodeSentence(json, vocabulary, place);
     }
     const auto length = static_cast<int64_t>(sentence.source.ids.size());
     if (length > search_.max_length) {
@@ -162,31 +163,6 @@ class DecodeRun {
                    std::to_string(search_.max_length) +
                    "; split the sentence or raise the limit");
     }
-  }
-
-  // Ids that a record brings, as `tokenize` made them, are searched as they
-  // are; otherwise its text is cut here.
-  Sentence EncodeRecord(const Json& json, const std::string& place) const {
-    const Vocabulary& vocabulary = *model_.vocabularies.source;
-    const auto ids = SentenceIds(json, place);
-    Sentence sentence;
-    if (!json.is_object() || json.contains("text") || !ids) {
-      sentence = vocabulary.Encode(SentenceText(json, place));
-    }
-    if (!ids || *ids == sentence.ids) return sentence;
-    sentence.ids = *ids;
-    sentence.tokens.clear();
-    sentence.offsets.clear();
-    for (const int32_t id : *ids) {
-      if (id < 0 || id >= vocabulary.size()) {
-        ThrowBadData(place + ": id " + std::to_string(id) +
-                     " is not in the model's vocabulary of " +
-                     std::to_string(vocabulary.size()) +
-                     " pieces; tokenize with the model's own vocabulary");
-      }
-      sentence.tokens.push_back(vocabulary.PieceOf(id));
-    }
-    return sentence;
   }
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,

@@ -1,18 +1,11 @@
 #include "tools/translation.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "formats/numbers.h"
 
 namespace pipeformer {
 namespace {
-
-// The shortest digits that read back as `value`.
-template <class Real>
-std::string NumberText(Real value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-  return {text, end};
-}
 
 // Text in a line: an LF that byte pieces made would break it.
 std::string OneLine(std::string text) {
@@ -39,7 +32,8 @@ Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
   Json list = Json::array();
   for (const AlignedPair& p : pairs) {
     Json pair = {p.source, p.target};
-    if (kind == AlignmentKind::kSoft) pair.push_back(p.weight);
+    if (kind == AlignmentKind::kSoft)
+      pair.push_back(NumberList({&p.weight, 1})[0]);
     list.push_back(std::move(pair));
   }
   return list;
@@ -155,7 +149,8 @@ Json TranslationRecord(const SentenceToTranslate& sentence,
                  {"logprob", h.log_prob},
                  {"score", h.score},
                  {"length", h.token_log_probs.size()}};
-    if (options.word_scores) json["token_logprobs"] = h.token_log_probs;
+    if (options.word_scores)
+      json["token_logprobs"] = NumberList(h.token_log_probs);
     if (options.alignment != AlignmentKind::kNone) {
       json["alignment"] =
           AlignmentJson(translation.aligned[i], options.alignment);

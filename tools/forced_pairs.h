@@ -1,0 +1,60 @@
+// Pairs through a model: what `score --model` and `inspect-attention` do with
+// a chunk of records. Reads them, cuts them into pieces, and runs them
+// together; the caller formats.
+#ifndef PIPEFORMER_TOOLS_FORCED_PAIRS_H_
+#define PIPEFORMER_TOOLS_FORCED_PAIRS_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "formats/model_file.h"
+#include "formats/records.h"
+#include "lib/search/forced.h"
+#include "tools/support/pipeline.h"
+
+namespace pipeformer {
+
+// One pair and what the model made of it. A blank line is a pair that is
+// `blank`, without result; a bad record has a `problem`.
+struct ForcedRecord {
+  Json record;  // of the input, with its id
+  Sentence source, target;
+  ForcedResult result;
+  bool blank = false;
+  std::string problem;
+};
+
+// Used by one thread; the model may be shared.
+class ForcedPairs {
+ public:
+  // `from` is tsv or jsonl. Requires: `model` outlives this.
+  ForcedPairs(const Model& model, std::string from, WantAttention want);
+
+  // Gives every record of the chunk to `take`, in order. Records with a
+  // `target`, or with `hypotheses` (the best is taken), are pairs; ids that a
+  // sentence brings are used as they are.
+  void Run(std::span<const InputRecord> records,
+           const std::function<void(const InputRecord&, ForcedRecord&)>& take);
+
+ private:
+  ForcedRecord Read(const InputRecord& record) const;
+  void ReadJson(const std::string& place, ForcedRecord& pair) const;
+  void RunTogether(std::span<ForcedRecord> pairs);
+
+  const Model& model_;
+  std::string from_;
+  WantAttention want_;
+  ForcedDecoder decoder_;
+};
+
+// `json` (a sentence, or its text) as pieces of `vocabulary`: its `ids` where
+// it has them, else its text. Throws Error (65) on ids that the vocabulary
+// does not have.
+Sentence EncodeSentence(const Json& json, const Vocabulary& vocabulary,
+                        const std::string& place);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_FORCED_PAIRS_H_

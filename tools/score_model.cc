@@ -1,0 +1,128 @@
+#include "tools/score_model.h"
+
+#include <cmath>
+#include <memory>
+#include <mutex>
+
+#include "formats/numbers.h"
+#include "lib/base/error.h"
+#include "tools/forced_pairs.h"
+#include "tools/support/pipeline.h"
+
+namespace pipeformer {
+namespace {
+
+// The sums of a corpus. Records arrive in the order of the input, so that the
+// sum is the same for any number of threads.
+struct Summary {
+  double log_prob = 0;
+  int64_t pieces = 0;
+  int64_t pairs = 0;
+};
+
+Json ScoreRecord(const ForcedRecord& pair) {
+  Json record = pair.record;
+  record["logprob"] = pair.result.log_prob;
+  record["length"] = pair.result.token_log_probs.size();
+  record["token_logprobs"] = NumberList(pair.result.token_log_probs);
+  return record;
+}
+
+std::string Format(const ForcedRecord& pair, const std::string& to,
+                   const InputRecord& input) {
+  if (to == "jsonl") {
+    if (pair.problem.empty()) return DumpRecord(ScoreRecord(pair));
+    return DumpRecord(
+        ErrorRecord(pair.record["id"], pair.problem, input.line.number));
+  }
+  if (pair.blank || !pair.problem.empty()) return "\n";
+  return NumberText(pair.result.log_prob) + "\n";
+}
+
+// One line a pair, for the sums: log-probability and length.
+std::string FormatForSum(const ForcedRecord& pair) {
+  if (pair.blank || !pair.problem.empty()) return "";
+  return NumberText(pair.result.log_prob) + " " +
+         std::to_string(pair.result.token_log_probs.size()) + "\n";
+}
+
+void AddLines(std::string_view lines, Summary& summary) {
+  while (!lines.empty()) {
+    const size_t space = lines.find(' ');
+    const size_t end = lines.find('\n');
+    summary.log_prob += ParseDouble(lines.substr(0, space));
+    summary.pieces += static_cast<int64_t>(
+        ParseDouble(lines.substr(space + 1, end - space - 1)));
+    ++summary.pairs;
+    lines.remove_prefix(end + 1);
+  }
+}
+
+void WriteSummary(const Summary& summary, const ScoreModelOptions& options,
+                  const std::string& to, Tool& tool) {
+  if (summary.pairs == 0) {
+    ThrowBadData("no pairs to summarise; give `source TAB target` lines");
+  }
+  const double cross_entropy =
+      -summary.log_prob / static_cast<double>(summary.pieces);
+  if (to == "jsonl") {
+    tool.output().Write(DumpRecord({{"cross_entropy", cross_entropy},
+                                    {"perplexity", std::exp(cross_entropy)},
+                                    {"logprob", summary.log_prob},
+                                    {"length", summary.pieces},
+                                    {"pairs", summary.pairs}}));
+    return;
+  }
+  const bool perplexity = options.summary == "perplexity";
+  tool.output().Write(
+      NumberText(perplexity ? std::exp(cross_entropy) : cross_entropy) + "\n");
+}
+
+}  // namespace
+
+std::vector<Option> DeclareScoreModel(ScoreModelOptions& options) {
+  return {
+      {.name = "model",
+       .value = "FILE",
+       .help = "read pairs and give the log-probabilities of this model",
+       .target = &options.model},
+      {.name = "from",
+       .value = "tsv|jsonl",
+       .help = "format of the pairs, with --model",
+       .target = &options.from},
+      {.name = "summary",
+       .value = "cross-entropy|perplexity",
+       .help = "with --model, one figure for all pairs: the mean over target "
+               "pieces, in nats, or its exponential",
+       .target = &options.summary},
+  };
+}
+
+void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
+                   Tool& tool) {
+  const Model model = LoadModel(options.model);
+  const bool sum = !options.summary.empty();
+  const MakeChunkWork make_work = [&]() -> ChunkWork {
+    auto pairs =
+        std::make_shared<ForcedPairs>(model, options.from, WantAttention::kNo);
+    return [&, pairs](std::span<const InputRecord> records) {
+      std::vector<RecordResult> results;
+      pairs->Run(records, [&](const InputRecord& input, ForcedRecord& pair) {
+        results.push_back(
+            {.bytes = sum ? FormatForSum(pair) : Format(pair, to, input),
+             .problem = pair.problem});
+      });
+      return results;
+    };
+  };
+  if (!sum) {
+    FilterChunks(tool, make_work);
+    return;
+  }
+  Summary summary;
+  FilterChunks(tool, make_work,
+               [&](std::string_view lines) { AddLines(lines, summary); });
+  WriteSummary(summary, options, to, tool);
+}
+
+}  // namespace pipeformer

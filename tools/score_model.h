@@ -1,0 +1,30 @@
+// `score --model`: the log-probabilities that a model gives to pairs.
+#ifndef PIPEFORMER_TOOLS_SCORE_MODEL_H_
+#define PIPEFORMER_TOOLS_SCORE_MODEL_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/support/options.h"
+#include "tools/support/tool.h"
+
+namespace pipeformer {
+
+struct ScoreModelOptions {
+  std::string model;
+  std::string from = "tsv";  // tsv or jsonl
+  std::string summary;       // cross-entropy or perplexity; empty: each pair
+};
+
+// The options, bound to `options`.
+std::vector<Option> DeclareScoreModel(ScoreModelOptions& options);
+
+// Reads pairs and writes, as `to` says, a score record for each (jsonl) or its
+// log-probability alone (text); with a summary, one figure for all: the mean
+// over target pieces, end symbols included, in nats, or its exponential.
+void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
+                   Tool& tool);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_SCORE_MODEL_H_

@@ -1,0 +1,43 @@
+#include "tools/score_run.h"
+
+#include "lib/base/error.h"
+
+namespace pipeformer {
+
+std::vector<Option> ScoreOptions(ScoreSettings& settings) {
+  std::vector<Option> options = DeclareScoreMetrics(settings.metrics);
+  for (Option& option : DeclareScoreModel(settings.model)) {
+    options.push_back(std::move(option));
+  }
+  options.push_back({.name = "to",
+                     .value = "json|jsonl|text",
+                     .help = "json is laid out as sacreBLEU's (the default "
+                             "with --references); a model gives jsonl (the "
+                             "default with --model) or text",
+                     .target = &settings.to});
+  return options;
+}
+
+void RunScore(Tool& tool, const ScoreSettings& settings) {
+  const bool metrics = !settings.metrics.references.empty();
+  const bool model = !settings.model.model.empty();
+  if (metrics == model) {
+    ThrowUsage(metrics ? "--references and --model do not go together; run "
+                         "score twice"
+                       : "give --references FILE... or --model FILE");
+  }
+  if (metrics) {
+    RunScoreMetrics(settings.metrics,
+                    settings.to.empty() ? "json" : settings.to, tool);
+    return;
+  }
+  if (settings.to == "json") {
+    ThrowUsage(
+        "--to json is for --references; with --model give jsonl or "
+        "text");
+  }
+  RunScoreModel(settings.model, settings.to.empty() ? "jsonl" : settings.to,
+                tool);
+}
+
+}  // namespace pipeformer
