@@ -1,0 +1,220 @@
+#include "tools/inspect_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+#include "formats/heat_map.h"
+#include "formats/model_file.h"
+#include "formats/numbers.h"
+#include "formats/tensor_stream.h"
+#include "lib/base/error.h"
+#include "tools/forced_pairs.h"
+#include "tools/support/pipeline.h"
+
+namespace pipeformer {
+namespace {
+
+Json LayerOrHead(int64_t number) {
+  return number < 0 ? Json("average") : Json(number);
+}
+
+// The labels of a matrix' rows or columns: pieces with the special pieces
+// where they stand.
+std::vector<std::string> Labels(const char* before,
+                                const std::vector<std::string>& pieces,
+                                const char* after) {
+  std::vector<std::string> labels;
+  if (before != nullptr) labels.emplace_back(before);
+  labels.insert(labels.end(), pieces.begin(), pieces.end());
+  if (after != nullptr) labels.emplace_back(after);
+  return labels;
+}
+
+// Turns one forced pair into the bytes of a record.
+class Formatter {
+ public:
+  Formatter(const InspectSettings& settings, const TransformerConfig& config,
+            HeatMapStyle style)
+      : settings_(settings), config_(config), style_(style) {}
+
+  std::string Format(const InputRecord& input, ForcedRecord& pair) const {
+    if (!pair.problem.empty()) return Bad(input, pair);
+    const std::vector<ShownAttention> shown =
+        Select(pair.result.attention, settings_.selection,
+               config_.encoder_layers, config_.decoder_layers);
+    if (settings_.to == "jsonl") return FormatJson(pair, shown);
+    if (settings_.to == "tensors") return FormatTensors(pair, shown);
+    return FormatText(pair, shown);
+  }
+
+ private:
+  std::string Bad(const InputRecord& input, const ForcedRecord& pair) const {
+    if (settings_.to == "jsonl") {
+      return DumpRecord(
+          ErrorRecord(pair.record["id"], pair.problem, input.line.number));
+    }
+    return settings_.to == "text" ? "\n" : FormatTensors(pair, {});
+  }
+
+  // The weights are written straight to text: as JSON values they would take
+  // ten times the memory.
+  static std::string FormatJson(const ForcedRecord& pair,
+                                const std::vector<ShownAttention>& shown) {
+    Json record = pair.record;
+    record.erase("hypotheses");
+    for (const auto& [key, sentence] :
+         {std::pair{"source", &pair.source}, {"target", &pair.target}}) {
+      Json json = record.contains(key) ? record[key] : Json::object();
+      SetSentence(*sentence, &json);
+      record[key] = std::move(json);
+    }
+    std::string line = DumpRecord(record);
+    line.resize(line.size() - 2);  // without the closing brace and LF
+    line += ",\"attention\":[";
+    for (size_t i = 0; i < shown.size(); ++i) {
+      if (i > 0) line += ',';
+      AppendMatrix(shown[i], line);
+    }
+    return line + "]}\n";
+  }
+
+  static void AppendMatrix(const ShownAttention& m, std::string& line) {
+    line += "{\"kind\":\"" + std::string(KindName(m.kind)) +
+            "\",\"layer\":" + LayerOrHead(m.layer).dump() +
+            ",\"head\":" + LayerOrHead(m.head).dump() + ",\"weights\":[";
+    for (int64_t q = 0; q < m.queries; ++q) {
+      line += q == 0 ? "[" : ",[";
+      for (int64_t k = 0; k < m.keys; ++k) {
+        if (k > 0) line += ',';
+        AppendNumber(m.weights[static_cast<size_t>(q * m.keys + k)], line);
+      }
+      line += ']';
+    }
+    line += "]}";
+  }
+
+  // One frame: a tensor [queries, keys] for each matrix, `kind.layer.head`.
+  static std::string FormatTensors(const ForcedRecord& pair,
+                                   const std::vector<ShownAttention>& shown) {
+    TensorCollection collection;
+    const auto name = [](int64_t number) {
+      return number < 0 ? "average" : std::to_string(number);
+    };
+    for (const ShownAttention& m : shown) {
+      collection.Add(std::string(KindName(m.kind)) + "." + name(m.layer) + "." +
+                         name(m.head),
+                     ViewOf(std::span(m.weights), {m.queries, m.keys}));
+    }
+    collection.metadata["source_tokens"] = TokenList(pair.source.tokens);
+    collection.metadata["target_tokens"] = TokenList(pair.target.tokens);
+    if (!pair.problem.empty()) collection.metadata["error"] = pair.problem;
+    std::ostringstream out;
+    const Json& id = pair.record["id"];
+    WriteTensorFrame(id.is_string() ? id.get<std::string>() : id.dump(),
+                     collection, out);
+    return std::move(out).str();
+  }
+
+  static std::string TokenList(const std::vector<std::string>& tokens) {
+    return Json(tokens).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  std::string FormatText(const ForcedRecord& pair,
+                         const std::vector<ShownAttention>& shown) const {
+    if (pair.blank) return "\n";
+    const auto& source = pair.source.tokens;
+    const auto& target = pair.target.tokens;
+    std::string text;
+    for (const ShownAttention& m : shown) {
+      HeatMap map{.row_labels = Labels(nullptr, target, "</s>"),
+                  .column_labels = Labels(nullptr, source, "</s>"),
+                  .weights = m.weights};
+      if (m.kind == AttentionKind::kEncoder) map.row_labels = map.column_labels;
+      if (m.kind == AttentionKind::kDecoder) {
+        map.column_labels = Labels("<s>", target, nullptr);
+      }
+      const auto name = [](int64_t number) {
+        return number < 0 ? "average" : std::to_string(number);
+      };
+      text += "# record " + pair.record["id"].dump() + "  " + KindName(m.kind) +
+              "  layer " + name(m.layer) + "  head " + name(m.head) + "\n" +
+              DrawHeatMap(map, style_) + "\n";
+    }
+    return text;
+  }
+
+  const InspectSettings& settings_;
+  const TransformerConfig& config_;
+  HeatMapStyle style_;
+};
+
+}  // namespace
+
+std::vector<Option> InspectOptions(InspectSettings& settings) {
+  AttentionSelection& selection = settings.selection;
+  return {
+      {.name = "model",
+       .value = "FILE",
+       .help = "the model, from train",
+       .target = &settings.model,
+       .required = true},
+      {.name = "from",
+       .value = "tsv|jsonl",
+       .help = "format of the pairs; jsonl takes decode's translations too",
+       .target = &settings.from},
+      {.name = "to",
+       .value = "jsonl|tensors|text",
+       .help = "records, frames of tensors, or heat maps for a terminal",
+       .target = &settings.to},
+      {.name = "kind",
+       .value = "KIND...",
+       .help = "encoder, decoder, cross; by default all",
+       .target = &selection.kinds},
+      {.name = "layer",
+       .value = "N...",
+       .help = "only these layers, from 0; negative ones count from the top",
+       .target = &selection.layers},
+      {.name = "head",
+       .value = "N...",
+       .help = "only these heads, from 0",
+       .target = &selection.heads},
+      {.name = "average",
+       .value = "heads|layers|both",
+       .help = "one mean over the selected heads, layers, or both",
+       .target = &selection.average},
+      {.name = "top-k",
+       .value = "K",
+       .help = "only the K largest weights of each query, the others become 0; "
+               "0 keeps all",
+       .target = &selection.top_k,
+       .min = 0},
+  };
+}
+
+void RunInspect(Tool& tool, const InspectSettings& settings) {
+  const Model model = LoadModel(settings.model);
+  const TransformerConfig& config = model.network->config();
+  CheckSelection(settings.selection,
+                 std::max(config.encoder_layers, config.decoder_layers),
+                 config.num_heads);
+  const bool colour = tool.options().output == "-" && isatty(STDOUT_FILENO);
+  const Formatter formatter(
+      settings, config, colour ? HeatMapStyle::kColour : HeatMapStyle::kShades);
+  FilterChunks(tool, [&]() -> ChunkWork {
+    auto pairs = std::make_shared<ForcedPairs>(model, settings.from,
+                                               WantAttention::kYes);
+    return [&formatter, pairs](std::span<const InputRecord> records) {
+      std::vector<RecordResult> results;
+      pairs->Run(records, [&](const InputRecord& input, ForcedRecord& pair) {
+        results.push_back(
+            {.bytes = formatter.Format(input, pair), .problem = pair.problem});
+      });
+      return results;
+    };
+  });
+}
+
+}  // namespace pipeformer
