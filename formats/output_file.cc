@@ -1,6 +1,7 @@
 #include "formats/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +100,12 @@ int DescriptorBuffer::sync() {
     const ssize_t written =
         write(fd_, next, static_cast<size_t>(pptr() - next));
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {
+      // Someone made the pipe non-blocking; wait ourselves.
+      pollfd request = {fd_, POLLOUT, 0};
+      poll(&request, 1, -1);
+      continue;
+    }
     if (written < 0) Fail(ExitCode::kInputOutput, path_, "cannot write");
     next += written;
   }
