@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
-#include "lib/base/error.h"
+#include "formats/records.h"
 
 namespace pipeformer {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // `value` with no more than `width` decimals, as a number.
 double Round(double value, int width) {
@@ -92,9 +89,7 @@ std::string FormatSegmentScores(uint64_t id,
     } else if (format == ScoreFormat::kText) {
       text += ToText(result, width);
     } else {
-      Json json = {{"id", id}};
-      json.update(ToJson(result, width));
-      list.push_back(std::move(json));
+      list.push_back(WithId(ToJson(result, width), id));
     }
   }
   if (!list.empty()) text = (list.size() == 1 ? list[0] : list).dump();
@@ -106,12 +101,7 @@ std::string FormatSegmentError(uint64_t id, const std::string& message,
   if (format == ScoreFormat::kText || format == ScoreFormat::kNumber) {
     return "\n";
   }
-  const Json json = {{"id", id},
-                     {"error",
-                      {{"code", static_cast<int>(ExitCode::kBadData)},
-                       {"message", message},
-                       {"line", line}}}};
-  return json.dump() + '\n';
+  return DumpRecord(ErrorRecord(id, message, line));
 }
 
 }  // namespace pipeformer

@@ -44,8 +44,8 @@ struct SearchOptions {
   // Source pieces searched together by one worker; more sentences join as
   // others end. No result depends on it.
   int64_t mini_batch_words = 1024;
-  Boundary boundary;
-  std::vector<int32_t> suppressed;  // pieces that are never produced
+  Boundary boundary = {};
+  std::vector<int32_t> suppressed = {};  // pieces that are never produced
 };
 
 }  // namespace pipeformer
