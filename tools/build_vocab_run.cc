@@ -98,10 +98,9 @@ void WriteList(Tool& tool, const BuildVocabSettings& settings,
 
 }  // namespace
 
-void RunBuildVocab(Tool& tool, BuildVocabSettings& settings) {
+void RunBuildVocab(Tool& tool, const BuildVocabSettings& settings) {
   tool.output();  // a place that cannot be written fails before the work
   UseCores(tool.options().threads);
-  settings.vocabulary.seed = tool.options().seed;
   const bool list = settings.to == "jsonl";
   Corpus corpus(tool, list);
   TrainedVocabulary trained =
@@ -133,7 +132,7 @@ std::vector<Option> BuildVocabOptions(BuildVocabSettings& settings) {
        .help = "share of the text's characters that get a piece; 0.9995 for "
                "Chinese or Japanese",
        .target = &v.character_coverage,
-       .min = 0.01,
+       .min = 0.98,
        .max = 1},
       {.name = "byte-fallback",
        .value = "",
@@ -161,11 +160,6 @@ std::vector<Option> BuildVocabOptions(BuildVocabSettings& settings) {
        .target = &v.max_sentence_length,
        .min = 1,
        .max = 1 << 30},
-      {.name = "input-sentence-size",
-       .value = "N",
-       .help = "learn from N lines drawn by --seed; 0 takes all",
-       .target = &v.input_sentence_size,
-       .min = 0},
       {.name = "to",
        .value = "model|jsonl",
        .help = "a SentencePiece model, or a record for each piece: id, piece, "

@@ -20,7 +20,7 @@ std::vector<Option> BuildVocabOptions(BuildVocabSettings& settings);
 
 // Learns from the tool's inputs and writes the model, or the list of pieces.
 // Throws Error, also on a line that is not UTF-8.
-void RunBuildVocab(Tool& tool, BuildVocabSettings& settings);
+void RunBuildVocab(Tool& tool, const BuildVocabSettings& settings);
 
 }  // namespace pipeformer
 

@@ -5,12 +5,12 @@
 #include <charconv>
 #include <exception>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "lib/base/error.h"
-#include "lib/base/random.h"
 #include "lib/text/vocabulary.h"
 
 namespace pipeformer {
@@ -68,7 +68,6 @@ std::unordered_map<std::string, std::string> Arguments(
       {"split_digits", flag(options.split_digits)},
       {"normalization_rule_name", options.normalization_rule_name},
       {"max_sentence_length", std::to_string(options.max_sentence_length)},
-      {"input_sentence_size", std::to_string(options.input_sentence_size)},
       {"num_threads", std::to_string(kNumShares)},
       {"unk_id", "0"},
       {"bos_id", "1"},
@@ -222,6 +221,21 @@ int64_t NumberAfter(const std::string& text, std::string_view words) {
   ThrowBadData("SentencePiece cannot learn from this text: " + reason);
 }
 
+// A symbol that is also <s> would let text end or begin sentences.
+void CheckOptions(const VocabularyOptions& options) {
+  std::set<std::string> seen = {"<unk>", "<s>", "</s>"};
+  if (options.pad_id >= 0) seen.insert("<pad>");
+  for (const auto* symbols :
+       {&options.user_defined_symbols, &options.control_symbols}) {
+    for (const std::string& symbol : *symbols) {
+      if (symbol.empty()) ThrowUsage("an empty symbol; give it a name");
+      if (seen.insert(symbol).second) continue;
+      ThrowUsage("the symbol '" + symbol +
+                 "' is there already; leave it out or rename it");
+    }
+  }
+}
+
 void CheckNotEmpty(const VocabularyOptions& options,
                    const TrainedVocabulary& result) {
   if (result.num_sentences > 0) return;
@@ -238,12 +252,11 @@ void CheckNotEmpty(const VocabularyOptions& options,
 
 TrainedVocabulary TrainVocabulary(const VocabularyOptions& options,
                                   const SentenceSource& source) {
+  CheckOptions(options);
   TrainedVocabulary result;
   Sentences sentences(source, options, &result);
   sentences.Rethrow();
   if (sentences.done()) CheckNotEmpty(options, result);
-  sentencepiece::SetRandomGeneratorSeed(
-      static_cast<unsigned int>(MixBits(options.seed) >> 33));
   const auto status = sentencepiece::SentencePieceTrainer::Train(
       Arguments(options), &sentences, &result.model);
   sentences.Rethrow();

@@ -14,16 +14,14 @@ namespace pipeformer {
 struct VocabularyOptions {
   std::string model_type = "unigram";  // unigram, bpe, char, word
   int64_t vocab_size = 8000;
-  double character_coverage = 1.0;  // (0, 1]: share of characters kept
+  double character_coverage = 1.0;  // [0.98, 1]: share of characters kept
   bool byte_fallback = false;       // a rare character as its UTF-8 bytes
   bool split_digits = false;        // each digit a piece of its own
   std::vector<std::string> user_defined_symbols;  // always one piece
   std::vector<std::string> control_symbols;       // never come from text
   std::string normalization_rule_name = "nmt_nfkc";
   int64_t max_sentence_length = 4192;  // bytes; longer ones are left out
-  int64_t input_sentence_size = 0;     // learn from so many, 0: from all
   int64_t pad_id = -1;                 // -1: no padding piece
-  uint64_t seed = 1;                   // for input_sentence_size
 };
 
 struct TrainedVocabulary {
@@ -40,7 +38,7 @@ using SentenceSource = std::function<bool(std::string* sentence)>;
 // The same text and options give the same bytes, whatever the machine's cores.
 // Throws Error: kBadData when there is no sentence to learn from, or when the
 // text does not allow the size asked for (the message names one that it does);
-// kUsage on a normalisation rule that does not exist; and what `source` throws.
+// kUsage on options that cannot be; and what `source` throws.
 TrainedVocabulary TrainVocabulary(const VocabularyOptions& options,
                                   const SentenceSource& source);
 

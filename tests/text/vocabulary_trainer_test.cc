@@ -193,6 +193,33 @@ TEST(VocabularyTrainer, SymbolsAreAlwaysOnePiece) {
   EXPECT_TRUE(vocabulary.IsControl(vocabulary.IdOf("<2de>")));
 }
 
+// Field case voc-specials-present: special pieces are there once.
+TEST(VocabularyTrainer, OptionsThatCannotBeAreRefused) {
+  const auto refused = [](const VocabularyOptions& options) {
+    try {
+      Train(Corpus(), options);
+    } catch (const Error& error) {
+      return error.code() == ExitCode::kUsage;
+    }
+    return false;
+  };
+  for (const char* symbol : {"<unk>", "<s>", "</s>", ""}) {
+    VocabularyOptions options;
+    options.user_defined_symbols = {symbol};
+    EXPECT_TRUE(refused(options)) << symbol;
+    options.user_defined_symbols.clear();
+    options.control_symbols = {symbol};
+    EXPECT_TRUE(refused(options)) << symbol;
+  }
+  VocabularyOptions twice;
+  twice.user_defined_symbols = {"a"};
+  twice.control_symbols = {"a"};
+  EXPECT_TRUE(refused(twice));
+  VocabularyOptions no_rule;
+  no_rule.normalization_rule_name = "none";
+  EXPECT_TRUE(refused(no_rule));
+}
+
 TEST(VocabularyTrainer, FaultOfTheSourceComesThrough) {
   int count = 0;
   const SentenceSource source = [&](std::string* line) -> bool {
