@@ -26,7 +26,7 @@ void ForEachField(Position& p, Visit visit) {
   visit("best", p.best);
   visit("has_best", p.has_best);
   visit("stalled", p.stalled);
-  visit("finished", p.finished);
+  visit("stopped_early", p.stopped_early);
 }
 
 std::string Metadata(const TensorFile& file, const std::string& key) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "formats/model_config.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {
@@ -334,6 +335,30 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
   }
   s.trainer.seed = seed;
   s.schedule.d_model = s.network.d_model;
+}
+
+nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
+  nlohmann::ordered_json identity = {
+      {"network", ConfigToJson(s.network)},
+      {"--init-model", s.init_model},
+      {"--mini-batch-words", s.mini_batch_words},
+      {"--optimizer-delay", s.optimizer_delay},
+      {"--learn-rate", s.schedule.learning_rate},
+      {"--lr-warmup", s.schedule.warmup_updates},
+      {"--lr-schedule", static_cast<int>(s.schedule.kind)},
+      {"--optimizer-params",
+       {s.trainer.beta1, s.trainer.beta2, s.trainer.epsilon}},
+      {"--label-smoothing", s.trainer.label_smoothing},
+      {"--clip-norm", s.trainer.clip_norm},
+      {"--exponential-smoothing", s.exponential_smoothing},
+      {"--valid-metrics", s.valid_metrics},
+      {"--keep-best", s.keep_best}};
+  // Of these schedules every rate depends on the end.
+  if (s.schedule.kind == ScheduleKind::kLinear ||
+      s.schedule.kind == ScheduleKind::kCosine) {
+    identity["--after"] = {s.after.epochs, s.after.updates, s.after.seconds};
+  }
+  return identity;
 }
 
 Stretch ParseStretch(const std::string& option, const std::string& text) {

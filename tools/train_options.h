@@ -3,6 +3,7 @@
 #ifndef PIPEFORMER_TOOLS_TRAIN_OPTIONS_H_
 #define PIPEFORMER_TOOLS_TRAIN_OPTIONS_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ void ApplyTask(int argc, char** argv, TrainSettings& settings);
 // Fills what follows from other settings and throws Error (64) when options
 // contradict each other.
 void CompleteSettings(TrainSettings& settings, uint64_t seed);
+
+// What a resumed training must have in common with the one that began, of the
+// options. Requires: CompleteSettings was called.
+nlohmann::ordered_json OptionIdentity(const TrainSettings& settings);
 
 // "30e", "20Ku", "500u", "4m", "240s", "2h" as a stretch of training.
 // Throws Error (64).

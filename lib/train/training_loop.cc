@@ -1,7 +1,6 @@
 #include "lib/train/training_loop.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "lib/base/random.h"
 
@@ -21,14 +20,16 @@ class Loop {
         earlier_seconds_(position.seconds) {}
 
   bool Run() {
-    while (!position_.finished) {
+    while (!position_.stopped_early) {
       const std::vector<Batch> epoch = Epoch(position_.epoch);
       updates_per_epoch_ = static_cast<double>(epoch.size());
       while (position_.batch < static_cast<int64_t>(epoch.size())) {
         if (listener_.Interrupted()) return false;
         if (ShareDone() >= 1) return Complete();
         Update(epoch[static_cast<size_t>(position_.batch)]);
-        if (ValidationDue() && !Validate()) return true;
+        if (ValidationsDue() > position_.validations && !Validate()) {
+          return true;
+        }
       }
       ++position_.epoch;
       position_.batch = 0;
@@ -74,19 +75,15 @@ class Loop {
     listener_.Updated(report);
   }
 
-  bool ValidationDue() const {
-    return options_.valid_freq.set() &&
-           Passed(options_.valid_freq) >=
-               static_cast<double>(position_.validations + 1);
+  // Validations that should have been made by now.
+  int64_t ValidationsDue() const {
+    return static_cast<int64_t>(Passed(options_.valid_freq));
   }
 
   // False when training should stop early.
   bool Validate() {
     validated_ = true;
-    // With time as the measure several may have been due: one is enough.
-    position_.validations =
-        std::max(position_.validations + 1,
-                 static_cast<int64_t>(Passed(options_.valid_freq)));
+    position_.validations = ValidationsDue();  // one for all that were due
     const double value = listener_.Validate(position_);
     const bool is_best = !position_.has_best || value > position_.best;
     if (is_best) {
@@ -96,16 +93,15 @@ class Loop {
     } else {
       ++position_.stalled;
     }
-    position_.finished = options_.early_stopping > 0 &&
-                         position_.stalled >= options_.early_stopping;
+    position_.stopped_early = options_.early_stopping > 0 &&
+                              position_.stalled >= options_.early_stopping;
     position_.seconds = earlier_seconds_ + listener_.Seconds();
     listener_.Validated(position_, is_best);
-    return !position_.finished;
+    return !position_.stopped_early;
   }
 
   bool Complete() {
     if (!validated_) Validate();
-    position_.finished = true;
     return true;
   }
 

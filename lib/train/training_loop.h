@@ -29,11 +29,11 @@ struct TrainingPosition {
   int64_t epoch = 0;        // from 0
   int64_t batch = 0;        // the next one of the epoch
   double seconds = 0;       // of training so far, all runs together
-  int64_t validations = 0;  // made so far
+  int64_t validations = 0;  // that have been due so far
   double best = 0;          // value of the first metric, where better is more
   bool has_best = false;
-  int64_t stalled = 0;    // validations since the best
-  bool finished = false;  // stopped early or came to its end
+  int64_t stalled = 0;  // validations since the best
+  bool stopped_early = false;
 };
 
 struct LoopOptions {
@@ -74,7 +74,8 @@ int64_t UpdatesPerEpoch(const PairCorpus& corpus, const LoopOptions& options);
 
 // Trains from `position` on and leaves it where the run ended. Validates every
 // valid_freq and once at the end. Returns true when the training is complete,
-// false when it was interrupted.
+// false when it was interrupted. A complete training goes on when `after` is
+// raised.
 bool RunTraining(Trainer& trainer, const PairCorpus& corpus,
                  const LoopOptions& options, TrainingListener& listener,
                  TrainingPosition& position);

@@ -1,0 +1,106 @@
+#include "tools/train_report.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "lib/metrics/metric.h"
+
+namespace pipeformer {
+namespace {
+
+constexpr double kLogSeconds = 5;
+
+int64_t PeakMemoryBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string RateText(double tokens_per_second) {
+  return FormatFixed(tokens_per_second / 1000, 1) + "k tokens/s";
+}
+
+}  // namespace
+
+void TrainReport::Tally::Add(const UpdateResult& result, double seconds_taken) {
+  loss += result.loss.smoothed;
+  target_pieces += result.loss.pieces;
+  source_pieces += result.source_pieces;
+  seconds += seconds_taken;
+}
+
+double TrainReport::Tally::MeanLoss() const {
+  return loss / static_cast<double>(std::max<int64_t>(target_pieces, 1));
+}
+
+double TrainReport::Tally::TokensPerSecond() const {
+  return static_cast<double>(source_pieces + target_pieces) /
+         std::max(seconds, 1e-9);
+}
+
+double TrainReport::Seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+void TrainReport::Updated(const UpdateReport& report, double epochs) {
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - last_).count();
+  last_ = now;
+  since_log_.Add(report.result, seconds);
+  since_validation_.Add(report.result, seconds);
+  const double share = std::min(1.0, report.share_done);
+  progress_.Update(static_cast<uint64_t>(share * 100),
+                   "step " + std::to_string(report.step) + "  loss " +
+                       FormatFixed(since_log_.MeanLoss(), 3) + "  " +
+                       RateText(since_log_.TokensPerSecond()));
+  if (since_log_.seconds >= kLogSeconds) LogUpdates(report, epochs);
+}
+
+void TrainReport::LogUpdates(const UpdateReport& report, double epochs) {
+  tool_.Log({{"step", report.step},
+             {"epoch", epochs},
+             {"loss", since_log_.MeanLoss()},
+             {"learning_rate", report.learning_rate},
+             {"gradient_norm", report.result.gradient_norm},
+             {"tokens_per_second", since_log_.TokensPerSecond()},
+             {"seconds", Seconds()},
+             {"memory_bytes", PeakMemoryBytes()}});
+  since_log_ = {};
+}
+
+void TrainReport::Validated(const std::vector<MetricValue>& values,
+                            const TrainingPosition& position, int64_t step,
+                            double epochs) {
+  std::string text = "step " + std::to_string(step) + "  epoch " +
+                     FormatFixed(epochs, 2) + "  loss " +
+                     FormatFixed(since_validation_.MeanLoss(), 3) + "  " +
+                     RateText(since_validation_.TokensPerSecond());
+  nlohmann::ordered_json scores = nlohmann::ordered_json::object();
+  for (const MetricValue& v : values) {
+    const bool nats = v.name == "cross-entropy";
+    text += "  " + v.name + " " + FormatFixed(v.value, nats ? 4 : 2);
+    scores[nats ? "cross_entropy" : v.name] = v.value;
+    if (nats) scores["perplexity"] = std::exp(v.value);
+  }
+  if (!values.empty()) {
+    scores["best"] = std::abs(position.best);
+    scores["stalled"] = position.stalled;
+    text += position.stalled == 0
+                ? "  best"
+                : "  stalled " + std::to_string(position.stalled);
+    tool_.Log({{"step", step},
+               {"epoch", epochs},
+               {"seconds", Seconds()},
+               {"memory_bytes", PeakMemoryBytes()},
+               {"validation", std::move(scores)}});
+  }
+  tool_.Note(text);
+  since_validation_ = {};
+  last_ = Clock::now();
+}
+
+}  // namespace pipeformer
