@@ -58,6 +58,7 @@ class Trainer {
   LossSum Evaluate(const Transformer& model, const PairCorpus& corpus);
 
   OptimizerState& state() { return state_; }
+  const OptimizerState& state() const { return state_; }
 
  private:
   struct Worker;
