@@ -31,19 +31,32 @@ diff -r "$tmp/a" "$tmp/b" > /dev/null ||
   fault "write_sentences.py wrote two different corpora"
 
 # Titles, as fetch_titles would leave them: 1,800 pairs, then odd ones.
-letters() { echo "$1" | tr '0-9' 'a-j'; }
-stanza() { printf 'Package: p\nDescription-md5: %s\nDescription-%s: %s\n text\n\n' "$@"; }
+# stanzas LANGUAGE FIRST LAST BEFORE AFTER: titles that differ in letters.
+stanzas() {
+  awk -v language="$1" -v i="$2" -v last="$3" -v before="$4" -v after="$5" '
+    BEGIN {
+      for (; i <= last; ++i) {
+        word = i
+        for (d = 0; d <= 9; ++d) gsub(d, substr("abcdefghij", d + 1, 1), word)
+        printf "Package: p\nDescription-md5: %s\n", i
+        printf "Description-%s: %s %s %s\n text\n\n", language, before, word, after
+      }
+    }'
+}
+stanza() {
+  printf 'Package: p\nDescription-md5: %s\nDescription-%s: %s\n text\n\n' "$@"
+}
 mkdir "$tmp/fetched" "$tmp/out"
 {
-  for i in $(seq 1800); do stanza "$i" en "library $(letters "$i") for all"; done
+  stanzas en 1 1800 library "for all"
   stanza 9001 en "library version 1 twice"
   stanza 9002 en "library version 22 twice"
   stanza 9003 en "left as it is"
   stanza 9004 en "no translation marked"
-  for i in $(seq 9100 9140); do stanza "$i" en "game $(letters "$i") is new"; done
+  stanzas en 9100 9140 game "is new"
 } > "$tmp/fetched/en.txt"
 {
-  for i in $(seq 1800); do stanza "$i" it "libreria $(letters "$i") per tutti"; done
+  stanzas it 1 1800 libreria "per tutti"
   stanza 9001 it "libreria versione 1 doppia"
   stanza 9002 it "libreria versione 22 doppia"
   stanza 9003 it "left as it is"
@@ -68,7 +81,7 @@ grep -q "only 80 usable titles in 'es'" "$tmp/message" ||
   fault "too few titles: $(cat "$tmp/message")"
 
 for language in it ja zh_CN; do
-  scripts/corpus/write_commands "$language" 4000 240 | bash -n ||
+  scripts/corpus/write_commands "$language" 4000 240s | bash -n ||
     fault "write_commands $language: not bash"
 done
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The quickstart's commands, with ten seconds of training on its self-made
+# The quickstart's commands, with 150 updates of training on its self-made
 # corpus, and then every block of the README's tour, in order.
 set -euo pipefail
 programs=$PWD/tools
@@ -13,7 +13,7 @@ mkdir "$out" "$tmp/bazel-bin"
 ln -s "$programs" "$tmp/bazel-bin/tools"
 
 python3 scripts/corpus/write_sentences.py "$out"
-scripts/corpus/write_commands it 300 10 > "$out/commands.sh"
+scripts/corpus/write_commands it 300 150u > "$out/commands.sh"
 bash "$out/commands.sh" > "$tmp/log" 2>&1 || {
   cat "$tmp/log"
   fault "quickstart.out/commands.sh failed"
@@ -30,7 +30,7 @@ expect_lines untranslated.translation 20
 [ -s "$out/attention.txt" ] || fault "attention.txt is empty"
 python3 scripts/corpus/summarise.py "$out" > "$tmp/summary" ||
   fault "no summary"
-for figure in pairs BLEU chrF2; do
+for figure in pairs training perplexity BLEU chrF2; do
   grep -Eq "^$figure +[0-9]" "$tmp/summary" ||
     fault "no $figure in the summary: $(cat "$tmp/summary")"
 done
