@@ -1,6 +1,6 @@
 #include "formats/model_config.h"
 
-#include <array>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -150,6 +150,13 @@ void CheckConfig(const TransformerConfig& c, const std::string& source_name) {
       ThrowBadData(source_name + ": " + name + " is " + std::to_string(value) +
                    ", it must lie in [1, " + std::to_string(kMost) + "]");
     }
+  }
+  constexpr int64_t kMostLayers = 1000;
+  if (std::max(c.encoder_layers, c.decoder_layers) > kMostLayers ||
+      c.max_positions * c.d_model > (int64_t{1} << 31)) {
+    ThrowBadData(source_name + ": no network is that large: at most " +
+                 std::to_string(kMostLayers) +
+                 " layers, and 2^31 for max_positions times d_model");
   }
   if (c.d_model % c.num_heads != 0) {
     ThrowBadData(source_name + ": d_model is " + std::to_string(c.d_model) +

@@ -121,6 +121,11 @@ PackedCorpus ReadPackedCorpus(const TensorFile& file) {
       if (hash != nullptr) corpus.vocabulary_hashes.push_back(*hash);
     }
   }
+  if (corpus.vocabulary_hashes.empty()) {
+    ThrowBadData(file.source_name() +
+                 ": does not name its vocabulary (sha256.vocab.*); make the "
+                 "file anew with tokenize");
+  }
   return corpus;
 }
 

@@ -26,6 +26,7 @@ void ForEachField(Position& p, Visit visit) {
   visit("best", p.best);
   visit("has_best", p.has_best);
   visit("stalled", p.stalled);
+  visit("validated", p.validated);
   visit("stopped_early", p.stopped_early);
 }
 

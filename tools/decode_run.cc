@@ -1,8 +1,6 @@
 #include "tools/decode_run.h"
 
-#include <charconv>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -22,24 +20,6 @@ namespace {
 // Lines read ahead of the oldest one whose translation is not out.
 constexpr uint64_t kReadAhead = 4096;
 
-void ParseAlignment(const std::string& text, TranslationOptions& options) {
-  double threshold = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, threshold);
-  if (text == "hard") {
-    options.alignment = AlignmentKind::kHard;
-  } else if (text == "soft") {
-    options.alignment = AlignmentKind::kSoft;
-  } else if (error == std::errc() && rest == end && threshold >= 0 &&
-             threshold < 1) {
-    options.alignment = AlignmentKind::kThreshold;
-    options.alignment_threshold = threshold;
-  } else {
-    ThrowUsage("--alignment is '" + text +
-               "'; give hard, soft or a threshold in [0, 1)");
-  }
-}
-
 // One run: a reader fills a queue, workers search, an ordered writer writes.
 class DecodeRun {
  public:
@@ -47,22 +27,24 @@ class DecodeRun {
       : tool_(tool),
         settings_(settings),
         model_(LoadModel(settings.model)),
-        search_(FitSearch(settings.translation.search, model_.vocabularies)),
+        search_(FitSearch(settings.translation.search, *model_.network,
+                          model_.vocabularies)),
         writer_(tool, kReadAhead),
         queue_(kReadAhead) {}
 
   void Run() {
-    std::vector<std::thread> workers;
-    for (int64_t w = 0; w < tool_.options().threads; ++w) {
-      workers.emplace_back([this] { Work(); });
+    {
+      std::vector<std::jthread> workers;
+      const QueueCloser closer(queue_);  // before the workers are joined
+      for (int64_t w = 0; w < tool_.options().threads; ++w) {
+        workers.emplace_back([this] { Work(); });
+      }
+      try {
+        Read();
+      } catch (...) {
+        Emit(num_records_, {.failure = std::current_exception()});
+      }
     }
-    try {
-      Read();
-    } catch (...) {
-      Emit(num_records_, {.failure = std::current_exception()});
-    }
-    queue_.Close();
-    for (std::thread& worker : workers) worker.join();
     writer_.Finish();
   }
 
@@ -103,7 +85,7 @@ class DecodeRun {
                    std::move(result.hypotheses), forced);
           });
     } catch (...) {
-      // Cannot be told which record failed: the run ends after all before.
+      // It belongs to no one record: the run ends where the output stands.
       queue_.Close();
       writer_.Fail(std::current_exception());
     }
@@ -127,27 +109,31 @@ class DecodeRun {
 
   // The sentence of a job, or nothing when its result is already out.
   std::optional<SentenceToTranslate> Prepare(const Job& job) {
-    const std::string place = name_ + ":" + std::to_string(job.line.number);
     SentenceToTranslate sentence;
+    sentence.line = job.line.number;
+    sentence.record = WithId(Json::object(), job.index);
+    const std::string place = name_ + ":" + std::to_string(sentence.line);
     try {
       if (!job.line.error.empty()) ThrowBadData(job.line.error);
-      ReadSentence(job.line.text, place, sentence);
+      if (!job.line.text.empty()) {
+        ReadSentence(job.line.text, place, job.index, sentence);
+      }
     } catch (const Error& error) {
-      Emit(job.index, Bad(job, sentence, error.what()));
+      Emit(job.index, Bad(sentence, error.what()));
       return std::nullopt;
     }
     if (!sentence.source.ids.empty()) return sentence;
-    Emit(job.index, {.bytes = Format(job.index, sentence, BlankTranslation())});
+    Emit(job.index, {.bytes = Format(sentence, BlankTranslation())});
     return std::nullopt;
   }
 
   void ReadSentence(const std::string& text, const std::string& place,
-                    SentenceToTranslate& sentence) const {
+                    uint64_t index, SentenceToTranslate& sentence) const {
     const Vocabulary& vocabulary = *model_.vocabularies.source;
     if (settings_.from == "text") {
       sentence.source = vocabulary.Encode(text);
     } else {
-      sentence.record = ParseRecord(text, place);
+      sentence.record = WithId(ParseRecord(text, place), index);
       if (IsErrorRecord(sentence.record)) {
         ThrowBadData(place + ": an error record came in");
       }
@@ -159,14 +145,21 @@ class DecodeRun {
     const auto length = static_cast<int64_t>(sentence.source.ids.size());
     if (length > search_.max_length) {
       ThrowBadData(place + ": " + std::to_string(length) +
-                   " pieces, the limit of --max-length is " +
+                   " pieces, the limit of --max-length and of the model is " +
                    std::to_string(search_.max_length) +
-                   "; split the sentence or raise the limit");
+                   "; split the sentence or raise --max-length");
     }
   }
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,
               std::vector<Hypothesis> hypotheses, ForcedDecoder& forced) {
+    if (hypotheses.empty()) {
+      Emit(index,
+           Bad(sentence, name_ + ":" + std::to_string(sentence.line) +
+                             ": the model gives no finite probability; it is "
+                             "damaged or its training diverged"));
+      return;
+    }
     Translation translation{.hypotheses = std::move(hypotheses), .aligned = {}};
     if (settings_.translation.alignment != AlignmentKind::kNone) {
       for (const Hypothesis& h : translation.hypotheses) {
@@ -176,34 +169,30 @@ class DecodeRun {
                   settings_.translation));
       }
     }
-    Emit(index, {.bytes = Format(index, sentence, translation)});
+    Emit(index, {.bytes = Format(sentence, translation)});
   }
 
-  std::string Format(uint64_t index, const SentenceToTranslate& sentence,
+  std::string Format(const SentenceToTranslate& sentence,
                      const Translation& translation) const {
     const Vocabulary& target = *model_.vocabularies.target;
     if (settings_.to == "jsonl") {
-      return DumpRecord(TranslationRecord(sentence, translation, index, target,
+      return DumpRecord(TranslationRecord(sentence, translation, target,
                                           settings_.translation));
     }
-    return TranslationText(translation, index, target, settings_.translation);
+    return TranslationText(sentence, translation, target,
+                           settings_.translation);
   }
 
-  Result Bad(const Job& job, const SentenceToTranslate& sentence,
+  // Under --strict nothing is written from a bad record on.
+  Result Bad(const SentenceToTranslate& sentence,
              const std::string& message) const {
-    Json id = job.index;
-    if (sentence.record.is_object() && sentence.record.contains("id")) {
-      id = sentence.record["id"];
-    }
-    std::string bytes;
-    if (settings_.to == "jsonl") {
-      bytes = DumpRecord(ErrorRecord(id, message, job.line.number));
-    } else {
-      bytes =
-          TranslationText(BlankTranslation(), job.index,
-                          *model_.vocabularies.target, settings_.translation);
-    }
-    return {.bytes = std::move(bytes), .problems = {message}};
+    Result result{.problems = {message}};
+    if (tool_.options().strict) return result;
+    result.bytes = settings_.to == "jsonl"
+                       ? DumpRecord(ErrorRecord(sentence.record["id"], message,
+                                                sentence.line))
+                       : "\n";
+    return result;
   }
 
   void Emit(uint64_t index, Result result) {
@@ -221,74 +210,6 @@ class DecodeRun {
 };
 
 }  // namespace
-
-std::vector<Option> DecodeOptions(DecodeSettings& settings) {
-  SearchOptions& search = settings.translation.search;
-  TranslationOptions& translation = settings.translation;
-  return {
-      {.name = "model",
-       .value = "FILE",
-       .help = "the model, from train",
-       .target = &settings.model,
-       .required = true},
-      {.name = "from",
-       .value = "text|jsonl",
-       .help = "format of the input",
-       .target = &settings.from},
-      {.name = "to",
-       .value = "text|jsonl",
-       .help = "format of the output, by default that of the input",
-       .target = &settings.to},
-      {.name = "beam-size",
-       .value = "N",
-       .help = "hypotheses kept; 1 is greedy search",
-       .target = &search.beam_size,
-       .min = 1,
-       .max = 1000},
-      {.name = "n-best",
-       .value = "N",
-       .help = "hypotheses given; more than one as text are Moses lines",
-       .target = &search.n_best,
-       .min = 1,
-       .max = 1000},
-      {.name = "normalize",
-       .value = "A",
-       .help = "rank by log-probability over length^A",
-       .target = &search.normalize,
-       .min = 0,
-       .max = 10},
-      {.name = "max-length",
-       .value = "N",
-       .help = "most pieces of a source, and of a translation",
-       .target = &search.max_length,
-       .min = 1,
-       .max = 4000},
-      {.name = "max-length-factor",
-       .value = "F",
-       .help = "a translation has at most F times the source's pieces, and ten",
-       .target = &search.max_length_factor,
-       .min = 0,
-       .max = 1000},
-      {.name = "mini-batch-words",
-       .value = "N",
-       .help = "source pieces searched together by a thread; the result does "
-               "not depend on it",
-       .target = &search.mini_batch_words,
-       .min = 1,
-       .max = 1 << 24},
-      {.name = "alignment",
-       .value = "hard|soft|THRESHOLD",
-       .help = "adds which source piece each target piece looks at",
-       .target = std::function<void(const std::string&)>(
-           [&translation](const std::string& text) {
-             ParseAlignment(text, translation);
-           })},
-      {.name = "word-scores",
-       .value = "",
-       .help = "adds the log-probability of every piece",
-       .target = &translation.word_scores},
-  };
-}
 
 void RunDecode(Tool& tool, DecodeSettings& settings) {
   const SearchOptions& search = settings.translation.search;

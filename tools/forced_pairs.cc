@@ -69,6 +69,7 @@ ForcedRecord ForcedPairs::Read(const InputRecord& record) const {
       pair.source = model_.vocabularies.source->Encode(text.source);
       pair.target = model_.vocabularies.target->Encode(text.target);
     }
+    pair.blank = pair.source.ids.empty() && pair.target.ids.empty();
     const int64_t limit = model_.network->config().max_positions;
     CheckLength(pair.source, "source", place, limit);
     CheckLength(pair.target, "target", place, limit);

@@ -16,8 +16,12 @@
 
 namespace pipeformer {
 
-// One pair and what the model made of it. A blank line is a pair that is
-// `blank`, without result; a bad record has a `problem`.
+// Records handed to a thread at once: enough for full matrices, few enough
+// that short inputs keep all threads busy and long ones stay small in memory.
+inline constexpr uint64_t kPairsTogether = 32;
+
+// One pair and what the model made of it. A pair without pieces on both sides
+// is `blank` and has no result; a bad record has a `problem`.
 struct ForcedRecord {
   Json record;  // of the input, with its id
   Sentence source, target;

@@ -21,6 +21,10 @@ Json LayerOrHead(int64_t number) {
   return number < 0 ? Json("average") : Json(number);
 }
 
+std::string NumberOrAverage(int64_t number) {
+  return number < 0 ? "average" : std::to_string(number);
+}
+
 // The labels of a matrix' rows or columns: pieces with the special pieces
 // where they stand.
 std::vector<std::string> Labels(const char* before,
@@ -65,6 +69,7 @@ class Formatter {
                                 const std::vector<ShownAttention>& shown) {
     Json record = pair.record;
     record.erase("hypotheses");
+    record.erase("attention");
     for (const auto& [key, sentence] :
          {std::pair{"source", &pair.source}, {"target", &pair.target}}) {
       Json json = record.contains(key) ? record[key] : Json::object();
@@ -100,12 +105,10 @@ class Formatter {
   static std::string FormatTensors(const ForcedRecord& pair,
                                    const std::vector<ShownAttention>& shown) {
     TensorCollection collection;
-    const auto name = [](int64_t number) {
-      return number < 0 ? "average" : std::to_string(number);
-    };
     for (const ShownAttention& m : shown) {
-      collection.Add(std::string(KindName(m.kind)) + "." + name(m.layer) + "." +
-                         name(m.head),
+      collection.Add(std::string(KindName(m.kind)) + "." +
+                         NumberOrAverage(m.layer) + "." +
+                         NumberOrAverage(m.head),
                      ViewOf(std::span(m.weights), {m.queries, m.keys}));
     }
     collection.metadata["source_tokens"] = TokenList(pair.source.tokens);
@@ -136,12 +139,9 @@ class Formatter {
       if (m.kind == AttentionKind::kDecoder) {
         map.column_labels = Labels("<s>", target, nullptr);
       }
-      const auto name = [](int64_t number) {
-        return number < 0 ? "average" : std::to_string(number);
-      };
       text += "# record " + pair.record["id"].dump() + "  " + KindName(m.kind) +
-              "  layer " + name(m.layer) + "  head " + name(m.head) + "\n" +
-              DrawHeatMap(map, style_) + "\n";
+              "  layer " + NumberOrAverage(m.layer) + "  head " +
+              NumberOrAverage(m.head) + "\n" + DrawHeatMap(map, style_) + "\n";
     }
     return text;
   }
@@ -203,7 +203,7 @@ void RunInspect(Tool& tool, const InspectSettings& settings) {
   const bool colour = tool.options().output == "-" && isatty(STDOUT_FILENO);
   const Formatter formatter(
       settings, config, colour ? HeatMapStyle::kColour : HeatMapStyle::kShades);
-  FilterChunks(tool, [&]() -> ChunkWork {
+  const MakeChunkWork make_work = [&]() -> ChunkWork {
     auto pairs = std::make_shared<ForcedPairs>(model, settings.from,
                                                WantAttention::kYes);
     return [&formatter, pairs](std::span<const InputRecord> records) {
@@ -214,7 +214,8 @@ void RunInspect(Tool& tool, const InspectSettings& settings) {
       });
       return results;
     };
-  });
+  };
+  FilterChunks(tool, make_work, kPairsTogether);
 }
 
 }  // namespace pipeformer

@@ -116,11 +116,11 @@ void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
     };
   };
   if (!sum) {
-    FilterChunks(tool, make_work);
+    FilterChunks(tool, make_work, kPairsTogether);
     return;
   }
   Summary summary;
-  FilterChunks(tool, make_work,
+  FilterChunks(tool, make_work, kPairsTogether,
                [&](std::string_view lines) { AddLines(lines, summary); });
   WriteSummary(summary, options, to, tool);
 }

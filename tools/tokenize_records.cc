@@ -73,8 +73,14 @@ void Tokenizer::CheckCombination() const {
 
 Tokenizer::Item Tokenizer::Read(const std::string& text,
                                 const std::string& place) const {
-  if (from_ == "jsonl") return ReadJson(text, place);
   Item item;
+  item.blank = text.empty();
+  if (item.blank && from_ != "text") {
+    item.is_pair = from_ == "tsv";
+    item.sides.resize(item.is_pair ? 2 : 1);
+    return item;
+  }
+  if (from_ == "jsonl") return ReadJson(text, place);
   if (from_ == "tsv") {
     TextPair pair = SplitPair(text, place);
     item.is_pair = true;
@@ -136,6 +142,7 @@ std::string Tokenizer::Decode(const Sentence& sentence, size_t side) const {
 // A record is one line: an LF or TAB that a JSON string brought in would break
 // it, and becomes a space.
 std::string Tokenizer::WriteLine(const Item& item) const {
+  if (item.blank) return "\n";
   std::string line;
   for (const Sentence& side : item.sides) {
     std::string text = settings_.detokenize ? side.text

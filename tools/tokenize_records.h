@@ -50,6 +50,7 @@ class Tokenizer {
   // read from, so that other keys come through.
   struct Item {
     Json json = Json::object();
+    bool blank = false;  // an empty line, which gives an empty line
     bool is_pair = false;
     std::vector<Sentence> sides = {};
   };

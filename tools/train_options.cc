@@ -174,7 +174,15 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
        .help = "one matrix for both embeddings and the output layer (true "
                "with a joint vocabulary)",
        .target =
-           Choice<bool>(n.tied_embeddings, {{"true", true}, {"false", false}})},
+           [&s](const std::string& text) {
+             s.tied_embeddings = text == "true";
+           }},
+  };
+}
+
+std::vector<Option> DropoutOptions(TrainSettings& s) {
+  TransformerConfig& n = s.network;
+  return {
       {.name = "transformer-dropout",
        .value = "P",
        .help = "dropout of sublayers and embeddings",
@@ -277,8 +285,8 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
 
 std::vector<Option> TrainOptions(TrainSettings& settings) {
   std::vector<Option> all;
-  for (auto part :
-       {DataOptions, NetworkOptions, OptimiserOptions, CourseOptions}) {
+  for (auto part : {DataOptions, NetworkOptions, DropoutOptions,
+                    OptimiserOptions, CourseOptions}) {
     for (Option& option : part(settings)) all.push_back(std::move(option));
   }
   return all;

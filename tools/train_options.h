@@ -4,6 +4,7 @@
 #define PIPEFORMER_TOOLS_TRAIN_OPTIONS_H_
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct TrainSettings {
 
   std::string task = "transformer-base";
   TransformerConfig network;
+  std::optional<bool> tied_embeddings;  // empty: with a joint vocabulary
   TrainerOptions trainer;
   Schedule schedule;
   std::vector<double> adam;         // beta1, beta2, epsilon, where given

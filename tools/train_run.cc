@@ -51,8 +51,7 @@ class TrainRun : public TrainingListener {
       : tool_(tool),
         settings_(settings),
         pool_(static_cast<int>(tool.options().threads)),
-        vocabularies_(LoadVocabularies(settings.vocabs)),
-        report_(tool) {
+        vocabularies_(LoadVocabularies(settings.vocabs)) {
     ReadData();
     BuildNetwork();
   }
@@ -61,8 +60,10 @@ class TrainRun : public TrainingListener {
     identity_ = Identity();
     if (!settings_.restart && std::filesystem::exists(StateFile())) Resume();
     InterruptFlag::Install();
+    report_.emplace(tool_);  // its clock is the training's
     if (!RunTraining(*trainer_, corpus_, loop_, *this, position_)) {
       SaveState();
+      report_.reset();
       tool_.Note("interrupted after update " + std::to_string(step()) +
                  "; the same command continues from here");
       InterruptFlag::Raise();
@@ -70,7 +71,7 @@ class TrainRun : public TrainingListener {
   }
 
   void Updated(const UpdateReport& report) override {
-    report_.Updated(report, Epochs());
+    report_->Updated(report, Epochs());
   }
 
   double Validate(const TrainingPosition&) override {
@@ -84,7 +85,7 @@ class TrainRun : public TrainingListener {
   // The state is written last: a run that is killed between the two validates
   // again and writes the same model.
   void Validated(const TrainingPosition& position, bool is_best) override {
-    report_.Validated(values_, position, step(), Epochs());
+    report_->Validated(values_, position, step(), Epochs());
     if (is_best || !settings_.keep_best) {
       WriteModel(*inference_, vocabularies_, settings_.model);
     }
@@ -93,7 +94,7 @@ class TrainRun : public TrainingListener {
 
   bool Interrupted() override { return InterruptFlag::IsSet(); }
 
-  double Seconds() override { return report_.Seconds(); }
+  double Seconds() override { return report_->Seconds(); }
 
  private:
   void ReadData() {
@@ -127,7 +128,11 @@ class TrainRun : public TrainingListener {
     TransformerConfig& config = settings_.network;
     config.source_vocab = vocabularies_.source->size();
     config.target_vocab = vocabularies_.target->size();
-    if (!vocabularies_.joint()) config.tied_embeddings = false;
+    config.tied_embeddings =
+        settings_.tied_embeddings.value_or(vocabularies_.joint());
+    if (config.tied_embeddings && !vocabularies_.joint()) {
+      ThrowUsage("--tied-embeddings-all true needs one joint vocabulary");
+    }
     CheckConfig(config, "options");
     network_ = std::make_unique<Transformer>(config);
     network_->parameters().Allocate();
@@ -199,7 +204,7 @@ class TrainRun : public TrainingListener {
   TrainSettings& settings_;
   WorkerPool pool_;
   VocabularyPair vocabularies_;
-  TrainReport report_;
+  std::optional<TrainReport> report_;
   std::optional<TrainingData> train_, valid_;
   PairCorpus corpus_;
   std::optional<Validator> validator_;

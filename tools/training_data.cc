@@ -1,62 +1,63 @@
 #include "tools/training_data.h"
 
+#include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <iostream>
 #include <utility>
 
 #include "formats/input.h"
-#include "formats/records.h"
 #include "formats/sha256.h"
 #include "formats/tensor_stream.h"
 #include "lib/base/error.h"
+#include "tools/forced_pairs.h"
 
 namespace pipeformer {
 namespace {
 
-constexpr size_t kWaitingPairs = 1 << 14;  // texts encoded at once
+constexpr size_t kWaitingPairs = 1 << 14;  // pairs encoded at once
 
-// The next good line, or false at the end.
-bool NextLine(Tool& tool, LineReader& reader, Line& line) {
-  if (!reader.Next(&line)) return false;
-  if (!line.error.empty()) ThrowBadData(line.error);
-  tool.CountReplaced(line.num_replaced);
-  return true;
-}
-
-TextPair ParsePair(const std::string& line, const std::string& place,
-                   const std::string& from) {
-  if (from == "tsv") return SplitPair(line, place);
-  const Json record = ParseRecord(line, place);
-  if (!IsPairRecord(record)) {
-    ThrowBadData(place + ": the record has no `source` and `target`");
-  }
-  return {SentenceText(record["source"], place),
-          SentenceText(record["target"], place)};
-}
-
-int64_t CountLines(Tool& tool, LineReader& reader) {
+int64_t CountLines(LineReader& reader) {
   int64_t count = 0;
-  for (Line line; NextLine(tool, reader, line);) ++count;
+  for (Line line; reader.Next(&line);) ++count;
   return count;
+}
+
+// Refuses a packed side that `vocabulary` did not make.
+void CheckPacked(const TensorFile& file, const PackedSide& side,
+                 const std::string& hash, const Vocabulary& vocabulary) {
+  if (Sha256Hex(vocabulary.model()) != hash) {
+    ThrowBadData(file.source_name() +
+                 ": was packed with another vocabulary than --vocabs names; "
+                 "pack it again");
+  }
+  const auto most = std::max_element(side.ids.begin(), side.ids.end());
+  if (most != side.ids.end() && *most >= vocabulary.size()) {
+    ThrowBadData(file.source_name() + ": holds the id " +
+                 std::to_string(*most) + ", the vocabulary has " +
+                 std::to_string(vocabulary.size()) + " pieces; pack it again");
+  }
 }
 
 }  // namespace
 
 TrainingData::TrainingData(Tool& tool, const DataSource& source,
                            const VocabularyPair& vocabularies, WorkerPool& pool)
-    : vocabularies_(vocabularies),
+    : tool_(tool),
+      vocabularies_(vocabularies),
       pool_(pool),
       max_length_(source.max_length),
       keep_text_(source.keep_text) {
+  const auto& files = source.files;
   if (source.from == "text") {
-    ReadParallel(tool, source.files);
+    for (size_t i = 0; i + 1 < files.size(); i += 2) {
+      ReadParallel(files[i], files[i + 1]);
+    }
   } else {
-    for (const std::string& file : source.files) {
+    for (const std::string& file : files) {
       if (source.from == "tensors") {
-        ReadTensors(tool, file);
+        ReadTensors(file);
       } else {
-        ReadLines(tool, file, source.from);
+        ReadLines(file, source.from);
       }
     }
   }
@@ -72,45 +73,63 @@ std::string TrainingData::Hash() const {
   return hash.HexDigest();
 }
 
-void TrainingData::ReadLines(Tool& tool, const std::string& file,
-                             const std::string& from) {
-  LineReader reader(OpenInput(file), tool.options().invalid_utf8);
-  for (Line line; NextLine(tool, reader, line);) {
-    if (line.text.empty()) {
-      ++num_blank_;
-      continue;
-    }
-    TextPair pair = ParsePair(line.text, reader.Place(line.number), from);
-    AddText(std::move(pair.source), std::move(pair.target));
-  }
-}
-
-void TrainingData::ReadParallel(Tool& tool,
-                                const std::vector<std::string>& files) {
-  for (size_t i = 0; i + 1 < files.size(); i += 2) {
-    LineReader source(OpenInput(files[i]), tool.options().invalid_utf8);
-    LineReader target(OpenInput(files[i + 1]), tool.options().invalid_utf8);
-    int64_t count = 0;
-    for (;; ++count) {
-      Line from, to;
-      const bool has_source = NextLine(tool, source, from);
-      const bool has_target = NextLine(tool, target, to);
-      if (!has_source && !has_target) break;
-      if (has_source != has_target) {
-        const int64_t more =
-            count + 1 + CountLines(tool, has_source ? source : target);
-        ThrowBadData(files[i] + " has " +
-                     std::to_string(has_source ? more : count) +
-                     " lines, but " + files[i + 1] + " has " +
-                     std::to_string(has_target ? more : count) +
-                     "; both must have the same number");
+void TrainingData::ReadLines(const std::string& file, const std::string& from) {
+  LineReader reader(OpenInput(file), tool_.options().invalid_utf8);
+  for (Line line; reader.Next(&line);) {
+    tool_.CountReplaced(line.num_replaced);
+    const std::string place = reader.Place(line.number);
+    try {
+      if (!line.error.empty()) ThrowBadData(line.error);
+      if (line.text.empty()) {
+        ++num_blank_;
+      } else if (from == "tsv") {
+        TextPair pair = SplitPair(line.text, place);
+        Wait(std::move(pair.source), std::move(pair.target), place);
+      } else {
+        Json record = ParseRecord(line.text, place);
+        if (IsErrorRecord(record)) {
+          ThrowBadData(place + ": an error record came in");
+        }
+        if (!IsPairRecord(record)) {
+          ThrowBadData(place + ": the record has no 'source' and 'target'");
+        }
+        Wait(std::move(record["source"]), std::move(record["target"]), place);
       }
-      AddText(std::move(from.text), std::move(to.text));
+    } catch (const Error& error) {
+      tool_.BadRecord(error.what());
     }
   }
 }
 
-void TrainingData::ReadTensors(Tool&, const std::string& file) {
+void TrainingData::ReadParallel(const std::string& source,
+                                const std::string& target) {
+  LineReader sources(OpenInput(source), tool_.options().invalid_utf8);
+  LineReader targets(OpenInput(target), tool_.options().invalid_utf8);
+  for (int64_t count = 0;; ++count) {
+    Line from, to;
+    const bool has_source = sources.Next(&from);
+    const bool has_target = targets.Next(&to);
+    if (!has_source && !has_target) return;
+    if (has_source != has_target) {
+      const int64_t more =
+          count + 1 + CountLines(has_source ? sources : targets);
+      ThrowBadData(source + " has " +
+                   std::to_string(has_source ? more : count) + " lines, but " +
+                   target + " has " +
+                   std::to_string(has_target ? more : count) +
+                   "; both must have the same number");
+    }
+    tool_.CountReplaced(from.num_replaced + to.num_replaced);
+    if (from.error.empty() && to.error.empty()) {
+      Wait(std::move(from.text), std::move(to.text),
+           sources.Place(from.number));
+    } else {
+      tool_.BadRecord(from.error.empty() ? to.error : from.error);
+    }
+  }
+}
+
+void TrainingData::ReadTensors(const std::string& file) {
   if (file != "-") {
     AddPacked(TensorFile::Open(file));
     return;
@@ -119,31 +138,41 @@ void TrainingData::ReadTensors(Tool&, const std::string& file) {
   while (const auto frame = frames.Next()) AddPacked(frame->tensors);
 }
 
-void TrainingData::AddText(std::string source, std::string target) {
-  waiting_source_.push_back(std::move(source));
-  waiting_target_.push_back(std::move(target));
-  if (waiting_source_.size() >= kWaitingPairs) EncodeWaiting();
+void TrainingData::Wait(Json source, Json target, const std::string& place) {
+  waiting_.push_back({.source = std::move(source),
+                      .target = std::move(target),
+                      .place = place,
+                      .encoded_source = {},
+                      .encoded_target = {},
+                      .problem = {}});
+  if (waiting_.size() >= kWaitingPairs) EncodeWaiting();
 }
 
 void TrainingData::EncodeWaiting() {
-  const size_t count = waiting_source_.size();
-  std::vector<std::vector<int32_t>> source(count), target(count);
   std::atomic<size_t> next = 0;
   pool_.Run([&](int) {
-    for (size_t i; (i = next++) < count;) {
-      source[i] = vocabularies_.source->Encode(waiting_source_[i]).ids;
-      target[i] = vocabularies_.target->Encode(waiting_target_[i]).ids;
-    }
+    for (size_t i; (i = next++) < waiting_.size();) Encode(waiting_[i]);
   });
-  for (size_t i = 0; i < count; ++i) {
-    const size_t before = source_.num_sentences();
-    Add(source[i], target[i]);
-    if (keep_text_ == KeepText::kYes && source_.num_sentences() > before) {
-      target_text_.push_back(std::move(waiting_target_[i]));
+  for (const Waiting& pair : waiting_) {
+    if (pair.problem.empty()) {
+      Add(pair.encoded_source.ids, pair.encoded_target.ids,
+          pair.encoded_target.text);
+    } else {
+      tool_.BadRecord(pair.problem);
     }
   }
-  waiting_source_.clear();
-  waiting_target_.clear();
+  waiting_.clear();
+}
+
+void TrainingData::Encode(Waiting& pair) const {
+  try {
+    pair.encoded_source =
+        EncodeSentence(pair.source, *vocabularies_.source, pair.place);
+    pair.encoded_target =
+        EncodeSentence(pair.target, *vocabularies_.target, pair.place);
+  } catch (const Error& error) {
+    pair.problem = error.what();
+  }
 }
 
 void TrainingData::AddPacked(const TensorFile& file) {
@@ -153,30 +182,17 @@ void TrainingData::AddPacked(const TensorFile& file) {
                  ": holds sentences, not pairs; pack `source TAB target` "
                  "lines with tokenize --from tsv");
   }
-  const auto check = [&](size_t side, const Vocabulary& vocabulary) {
-    const auto& hashes = packed.vocabulary_hashes;
-    if (Sha256Hex(vocabulary.model()) ==
-        hashes[std::min(side, hashes.size() - 1)]) {
-      return;
-    }
-    ThrowBadData(file.source_name() + ": was packed with another " +
-                 (side == 0 ? "source" : "target") +
-                 " vocabulary than --vocabs names; pack it again");
-  };
-  check(0, *vocabularies_.source);
-  check(1, *vocabularies_.target);
+  const auto& hashes = packed.vocabulary_hashes;
+  CheckPacked(file, packed.sides[0], hashes.front(), *vocabularies_.source);
+  CheckPacked(file, packed.sides[1], hashes.back(), *vocabularies_.target);
   for (size_t i = 0; i < packed.sides[0].num_sentences(); ++i) {
-    const size_t before = source_.num_sentences();
-    Add(packed.sides[0].At(i), packed.sides[1].At(i));
-    if (keep_text_ == KeepText::kYes && source_.num_sentences() > before) {
-      target_text_.push_back(
-          vocabularies_.target->Decode(packed.sides[1].At(i)));
-    }
+    Add(packed.sides[0].At(i), packed.sides[1].At(i), "");
   }
 }
 
 void TrainingData::Add(std::span<const int32_t> source,
-                       std::span<const int32_t> target) {
+                       std::span<const int32_t> target,
+                       const std::string& target_text) {
   if (source.empty() || target.empty()) {
     ++num_blank_;
     return;
@@ -188,6 +204,9 @@ void TrainingData::Add(std::span<const int32_t> source,
   }
   source_.Add(source);
   target_.Add(target);
+  if (keep_text_ == KeepText::kNo) return;
+  target_text_.push_back(
+      target_text.empty() ? vocabularies_.target->Decode(target) : target_text);
 }
 
 }  // namespace pipeformer

@@ -4,11 +4,13 @@
 #define PIPEFORMER_TOOLS_TRAINING_DATA_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "formats/model_file.h"
 #include "formats/packed_corpus.h"
+#include "formats/records.h"
 #include "lib/base/worker_pool.h"
 #include "lib/data/corpus.h"
 #include "tools/support/tool.h"
@@ -27,9 +29,10 @@ struct DataSource {
 
 class TrainingData {
  public:
-  // Reads everything. Throws Error (65, 66) on the first record that is bad,
-  // naming file and line: a corpus is read completely or not at all. Pairs
-  // with a blank or too long side are left out and counted.
+  // Reads everything. Pairs with a blank or too long side are left out and
+  // counted; a bad record is told (Tool::BadRecord) and left out. Throws Error
+  // (65, 66) where two files differ in their number of lines, a tensor file is
+  // damaged or was packed with another vocabulary, or a file is missing.
   TrainingData(Tool& tool, const DataSource& source,
                const VocabularyPair& vocabularies, WorkerPool& pool);
 
@@ -47,21 +50,30 @@ class TrainingData {
   std::string Hash() const;
 
  private:
-  struct TextPairs;
+  // A pair whose sides are sentences, or their texts alone, and its place.
+  struct Waiting {
+    Json source, target;
+    std::string place;
+    Sentence encoded_source, encoded_target;
+    std::string problem;
+  };
 
-  void ReadLines(Tool& tool, const std::string& file, const std::string& from);
-  void ReadParallel(Tool& tool, const std::vector<std::string>& files);
-  void ReadTensors(Tool& tool, const std::string& file);
-  void AddText(std::string source, std::string target);
+  void ReadLines(const std::string& file, const std::string& from);
+  void ReadParallel(const std::string& source, const std::string& target);
+  void ReadTensors(const std::string& file);
+  void Wait(Json source, Json target, const std::string& place);
   void EncodeWaiting();
+  void Encode(Waiting& pair) const;
   void AddPacked(const TensorFile& file);
-  void Add(std::span<const int32_t> source, std::span<const int32_t> target);
+  void Add(std::span<const int32_t> source, std::span<const int32_t> target,
+           const std::string& target_text);
 
+  Tool& tool_;
   const VocabularyPair& vocabularies_;
   WorkerPool& pool_;
   int64_t max_length_;
   KeepText keep_text_;
-  std::vector<std::string> waiting_source_, waiting_target_;
+  std::vector<Waiting> waiting_;
   PackedIds source_, target_;
   std::vector<std::string> target_text_;
   int64_t num_blank_ = 0;

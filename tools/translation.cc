@@ -47,8 +47,10 @@ Boundary BoundaryOf(const VocabularyPair& vocabularies) {
           .source_eos = vocabularies.source->eos_id()};
 }
 
-SearchOptions FitSearch(SearchOptions options,
+SearchOptions FitSearch(SearchOptions options, const Transformer& network,
                         const VocabularyPair& vocabularies) {
+  options.max_length =
+      std::min(options.max_length, network.config().max_positions - 1);
   options.boundary = BoundaryOf(vocabularies);
   const Vocabulary& vocabulary = *vocabularies.target;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
@@ -101,17 +103,22 @@ Translation BlankTranslation() {
   return translation;
 }
 
-std::string TranslationText(const Translation& translation, uint64_t index,
+std::string TranslationText(const SentenceToTranslate& sentence,
+                            const Translation& translation,
                             const Vocabulary& target,
                             const TranslationOptions& options) {
   const bool n_best = options.search.n_best > 1;
+  if (!n_best && sentence.source.ids.empty()) return "\n";
+  const Json& id = sentence.record["id"];
+  const std::string name =
+      OneLine(id.is_string() ? id.get<std::string>() : id.dump());
   std::string lines;
   for (size_t i = 0; i < translation.hypotheses.size(); ++i) {
     const Hypothesis& h = translation.hypotheses[i];
     const std::string text = OneLine(target.Decode(h.ids));
     if (n_best) {
-      lines += std::to_string(index) + " ||| " + text +
-               " ||| Logprob= " + NumberText(h.log_prob);
+      lines +=
+          name + " ||| " + text + " ||| Logprob= " + NumberText(h.log_prob);
       if (options.word_scores) lines += " " + WordScoresText(h);
       lines += " ||| " + NumberText(h.score);
     } else {
@@ -127,11 +134,9 @@ std::string TranslationText(const Translation& translation, uint64_t index,
 }
 
 Json TranslationRecord(const SentenceToTranslate& sentence,
-                       const Translation& translation, uint64_t index,
-                       const Vocabulary& target,
+                       const Translation& translation, const Vocabulary& target,
                        const TranslationOptions& options) {
-  Json record = WithId(
-      sentence.record.is_object() ? sentence.record : Json::object(), index);
+  Json record = sentence.record;
   for (const char* key : {"text", "tokens", "ids", "offsets"}) {
     record.erase(key);
   }

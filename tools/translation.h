@@ -20,9 +20,10 @@ namespace pipeformer {
 // The special pieces of a model's vocabularies.
 Boundary BoundaryOf(const VocabularyPair& vocabularies);
 
-// `options` with the end symbols of the vocabularies; control pieces and the
-// unknown piece are never produced.
-SearchOptions FitSearch(SearchOptions options,
+// `options` with the end symbols of the vocabularies and no length beyond the
+// positions of `network`; control pieces and the unknown piece are never
+// produced.
+SearchOptions FitSearch(SearchOptions options, const Transformer& network,
                         const VocabularyPair& vocabularies);
 
 // Which source pieces a target piece came from, by the cross-attention of the
@@ -52,8 +53,9 @@ std::vector<AlignedPair> Align(const ForcedResult& forced,
 
 // A sentence on its way through the search.
 struct SentenceToTranslate {
-  Json record;      // of the input; null for plain text
-  Sentence source;  // with ids
+  Json record;       // of the input, with its id
+  int64_t line = 0;  // of the input, from 1
+  Sentence source;   // with ids
 };
 
 // What the search found, with alignments where they are asked for.
@@ -65,17 +67,18 @@ struct Translation {
 // The translation of a blank sentence: empty, with score 0.
 Translation BlankTranslation();
 
-// One line: the best text, with ` ||| ` and extras where asked for.
-// With n_best above 1, Moses lines `id ||| text ||| Logprob= x ||| score`.
-std::string TranslationText(const Translation& translation, uint64_t index,
+// One line: the best text, with ` ||| ` and extras where asked for; nothing for
+// a blank sentence. With n_best above 1, Moses lines
+// `id ||| text ||| Logprob= x ||| score`, for a blank sentence too.
+std::string TranslationText(const SentenceToTranslate& sentence,
+                            const Translation& translation,
                             const Vocabulary& target,
                             const TranslationOptions& options);
 
 // A translation record (schemas/translation.schema.json) with the unknown keys
 // of the input's record.
 Json TranslationRecord(const SentenceToTranslate& sentence,
-                       const Translation& translation, uint64_t index,
-                       const Vocabulary& target,
+                       const Translation& translation, const Vocabulary& target,
                        const TranslationOptions& options);
 
 }  // namespace pipeformer

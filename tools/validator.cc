@@ -16,7 +16,8 @@ namespace pipeformer {
 std::vector<std::string> Validator::Translate(
     const Transformer& network) const {
   const IdList sources = data_.corpus().source;
-  const SearchOptions options = FitSearch({.beam_size = 1}, vocabularies_);
+  const SearchOptions options =
+      FitSearch({.beam_size = 1}, network, vocabularies_);
   std::vector<std::string> translations(static_cast<size_t>(sources.size()));
   std::atomic<int64_t> next = 0;
   pool_.Run([&](int) {
@@ -30,6 +31,7 @@ std::vector<std::string> Validator::Translate(
           return true;
         },
         [&](SearchResult result) {
+          if (result.hypotheses.empty()) return;  // weights not finite
           translations[static_cast<size_t>(result.index)] =
               vocabularies_.target->Decode(result.hypotheses[0].ids);
         });

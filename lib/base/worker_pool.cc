@@ -4,12 +4,19 @@ namespace pipeformer {
 
 WorkerPool::WorkerPool(int num_workers)
     : errors_(static_cast<size_t>(num_workers)) {
-  for (int w = 0; w < num_workers; ++w) {
-    threads_.emplace_back([this, w] { Work(w); });
+  try {
+    for (int w = 0; w < num_workers; ++w) {
+      threads_.emplace_back([this, w] { Work(w); });
+    }
+  } catch (...) {  // the system has no more threads
+    Stop();
+    throw;
   }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { Stop(); }
+
+void WorkerPool::Stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

@@ -31,6 +31,7 @@ class WorkerPool {
 
  private:
   void Work(int worker);
+  void Stop();
 
   std::mutex mutex_;
   std::condition_variable start_, done_;

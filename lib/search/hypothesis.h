@@ -29,12 +29,13 @@ struct SearchRequest {
 
 struct SearchResult {
   int64_t index = 0;
-  std::vector<Hypothesis> hypotheses;  // best first
+  // Best first; none where the model gives no finite probability.
+  std::vector<Hypothesis> hypotheses;
 };
 
 struct SearchOptions {
   int64_t beam_size = 5;
-  int64_t n_best = 1;          // hypotheses returned, at most beam_size
+  int64_t n_best = 1;      // hypotheses returned, at most beam_size
   double normalize = 0.6;  // alpha of NormalizedScore
   // A translation has at most this many pieces and the end symbol:
   // min(max_length, max_length_factor (source pieces + 1) + 10). At the limit

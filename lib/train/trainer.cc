@@ -105,8 +105,9 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
   const int64_t rounds =
       std::max<int64_t>(1, rows / (options_.shard_rows * num_workers));
   const auto shards = Split(corpus_, batch, rounds * num_workers);
-  const Random step_random =
-      Random(options_.seed).Fork(static_cast<uint64_t>(state_.step));
+  const Random step_random = Random(options_.seed)
+                                 .Fork(0x44726f70)
+                                 .Fork(static_cast<uint64_t>(state_.step));
   std::vector<LossSum> losses(shards.size());
   pool_.Run([&](int w) {
     Worker& worker = *workers_[static_cast<size_t>(w)];

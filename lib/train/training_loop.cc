@@ -1,11 +1,17 @@
 #include "lib/train/training_loop.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/random.h"
 
 namespace pipeformer {
 namespace {
+
+// The chance of shuffling, apart from that of dropout.
+Random ChanceOf(const LoopOptions& options) {
+  return Random(options.seed).Fork(0x5075666c);
+}
 
 // One run of the loop, from where `position` stands.
 class Loop {
@@ -23,9 +29,11 @@ class Loop {
     while (!position_.stopped_early) {
       const std::vector<Batch> epoch = Epoch(position_.epoch);
       updates_per_epoch_ = static_cast<double>(epoch.size());
+      // A resumed run may validate less often than the one before.
+      position_.validations = std::min(position_.validations, ValidationsDue());
       while (position_.batch < static_cast<int64_t>(epoch.size())) {
-        if (listener_.Interrupted()) return false;
         if (ShareDone() >= 1) return Complete();
+        if (listener_.Interrupted()) return false;
         Update(epoch[static_cast<size_t>(position_.batch)]);
         if (ValidationsDue() > position_.validations && !Validate()) {
           return true;
@@ -41,7 +49,7 @@ class Loop {
  private:
   std::vector<Batch> Epoch(int64_t number) const {
     return MakeEpoch(corpus_, options_.batcher,
-                     Random(options_.seed).Fork(static_cast<uint64_t>(number)));
+                     ChanceOf(options_).Fork(static_cast<uint64_t>(number)));
   }
 
   double EpochsDone() const {
@@ -70,7 +78,7 @@ class Loop {
     report.result = trainer_.Update(batch, report.learning_rate);
     ++position_.batch;
     position_.seconds = earlier_seconds_ + listener_.Seconds();
-    validated_ = false;
+    position_.validated = false;
     report.share_done = ShareDone();
     listener_.Updated(report);
   }
@@ -82,10 +90,11 @@ class Loop {
 
   // False when training should stop early.
   bool Validate() {
-    validated_ = true;
+    position_.validated = true;
     position_.validations = ValidationsDue();  // one for all that were due
     const double value = listener_.Validate(position_);
-    const bool is_best = !position_.has_best || value > position_.best;
+    const bool is_best =
+        std::isfinite(value) && (!position_.has_best || value > position_.best);
     if (is_best) {
       position_.best = value;
       position_.has_best = true;
@@ -101,7 +110,7 @@ class Loop {
   }
 
   bool Complete() {
-    if (!validated_) Validate();
+    if (!position_.validated) Validate();
     return true;
   }
 
@@ -112,14 +121,13 @@ class Loop {
   TrainingPosition& position_;
   const double earlier_seconds_;
   double updates_per_epoch_ = 1;
-  bool validated_ = true;
 };
 
 }  // namespace
 
 int64_t UpdatesPerEpoch(const PairCorpus& corpus, const LoopOptions& options) {
   return static_cast<int64_t>(
-      MakeEpoch(corpus, options.batcher, Random(options.seed).Fork(0)).size());
+      MakeEpoch(corpus, options.batcher, ChanceOf(options).Fork(0)).size());
 }
 
 bool RunTraining(Trainer& trainer, const PairCorpus& corpus,

@@ -32,7 +32,8 @@ struct TrainingPosition {
   int64_t validations = 0;  // that have been due so far
   double best = 0;          // value of the first metric, where better is more
   bool has_best = false;
-  int64_t stalled = 0;  // validations since the best
+  int64_t stalled = 0;    // validations since the best
+  bool validated = true;  // nothing was learnt since the last validation
   bool stopped_early = false;
 };
 

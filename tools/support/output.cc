@@ -68,6 +68,12 @@ std::unique_ptr<Output> OpenAppendedOutput(const std::string& path) {
   return std::make_unique<StreamOutput>(path, fd);
 }
 
+void WriteLine(const std::string& line) {
+  // On a terminal a progress line may stand where the message goes.
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  WriteMessage((terminal ? "\r\033[K" : "") + line + "\n");
+}
+
 void WriteMessage(std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(STDERR_FILENO, text.data(), text.size());

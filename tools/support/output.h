@@ -39,6 +39,9 @@ std::unique_ptr<Output> OpenAppendedOutput(const std::string& path);
 // nowhere left to report it.
 void WriteMessage(std::string_view text);
 
+// The same for a line, without its LF, in place of a progress line.
+void WriteLine(const std::string& line);
+
 }  // namespace pipeformer
 
 #endif  // PIPEFORMER_TOOLS_SUPPORT_OUTPUT_H_

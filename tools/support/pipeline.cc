@@ -73,6 +73,20 @@ MakeChunkWork OneByOne(const RecordWork& work) {
   };
 }
 
+// One worker, until the queue is closed and empty.
+void Work(const MakeChunkWork& make_work, BoundedQueue<Chunk>& queue,
+          OrderedWriter& writer, const PipelineOptions& options) {
+  try {
+    const ChunkWork work = make_work();
+    while (const auto chunk = queue.Pop()) {
+      writer.Emit(chunk->index, WorkOn(*chunk, work, options));
+    }
+  } catch (...) {
+    writer.Fail(std::current_exception());
+    queue.Close();
+  }
+}
+
 // Gives the reader's lines to the queue; what the reader threw, or null.
 std::exception_ptr ReadInto(LineReader& reader, OrderedWriter& writer,
                             const PipelineOptions& options,
@@ -121,18 +135,15 @@ void ForEachChunkInOrder(LineReader& reader, const MakeChunkWork& make_work,
                          OrderedWriter& writer,
                          const PipelineOptions& options) {
   BoundedQueue<Chunk> queue(MaxChunksAhead(options));
-  std::vector<std::jthread> workers;
-  for (int64_t i = 0; i < options.threads; ++i) {
-    workers.emplace_back([&] {
-      const ChunkWork work = make_work();
-      while (const auto chunk = queue.Pop()) {
-        writer.Emit(chunk->index, WorkOn(*chunk, work, options));
-      }
-    });
+  std::exception_ptr failure;
+  {
+    std::vector<std::jthread> workers;
+    const QueueCloser closer(queue);  // before the workers are joined
+    for (int64_t i = 0; i < options.threads; ++i) {
+      workers.emplace_back([&] { Work(make_work, queue, writer, options); });
+    }
+    failure = ReadInto(reader, writer, options, queue);
   }
-  const std::exception_ptr failure = ReadInto(reader, writer, options, queue);
-  queue.Close();
-  workers.clear();  // joins
   writer.Finish();
   if (failure) std::rethrow_exception(failure);
 }
@@ -145,12 +156,14 @@ void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
 
 void FilterLines(Tool& tool, const RecordWork& work,
                  const std::function<void(std::string_view)>& write) {
-  FilterChunks(tool, OneByOne(work), write);
+  FilterChunks(tool, OneByOne(work), PipelineOptions().chunk_records, write);
 }
 
 void FilterChunks(Tool& tool, const MakeChunkWork& make_work,
+                  uint64_t chunk_records,
                   const std::function<void(std::string_view)>& write) {
   const PipelineOptions options = {.threads = tool.options().threads,
+                                   .chunk_records = chunk_records,
                                    .stop_at_bad_record = tool.options().strict};
   LineReader reader = tool.OpenLines();
   Output& output = tool.output();  // fails before the work, not after it

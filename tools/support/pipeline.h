@@ -71,6 +71,7 @@ void ForEachRecordInOrder(LineReader& reader, const RecordWork& work,
 void FilterLines(Tool& tool, const RecordWork& work,
                  const std::function<void(std::string_view)>& write = nullptr);
 void FilterChunks(Tool& tool, const MakeChunkWork& make_work,
+                  uint64_t chunk_records,
                   const std::function<void(std::string_view)>& write = nullptr);
 
 }  // namespace pipeformer

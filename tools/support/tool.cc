@@ -36,11 +36,11 @@ Output& Tool::output() {
 }
 
 void Tool::Note(const std::string& message) {
-  if (!options_.quiet) WriteMessage(name_ + ": " + message + "\n");
+  if (!options_.quiet) WriteLine(name_ + ": " + message);
 }
 
 void Tool::Warn(const std::string& message) {
-  if (!options_.quiet) WriteMessage(name_ + ": warning: " + message + "\n");
+  if (!options_.quiet) WriteLine(name_ + ": warning: " + message);
   Log({{"event", "warning"}, {"message", message}});
 }
 

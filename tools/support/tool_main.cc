@@ -47,15 +47,20 @@ std::vector<Option> DeclareCommon(InputCount count, CommonOptions& common,
                                   std::optional<int64_t>& threads) {
   std::vector<Option> options;
   AddInputOption(count, common, options);
-  options.push_back({.name = "output",
-                     .value = "FILE",
-                     .help = "write this file, whole or not at all; `-` is "
-                             "standard output",
-                     .target = &common.output});
+  const bool filter = count != InputCount::kNone;
+  if (filter) {
+    options.push_back({.name = "output",
+                       .value = "FILE",
+                       .help = "write this file, whole or not at all; `-` is "
+                               "standard output",
+                       .target = &common.output});
+  }
   options.push_back({.name = "threads",
                      .value = "N",
-                     .help = "threads, by default one for each core; the "
-                             "result does not depend on it",
+                     .help = std::string("threads, by default one for each "
+                                         "core; the result ") +
+                             (filter ? "does not depend on it"
+                                     : "is repeatable for the same number"),
                      .target = &threads,
                      .min = 1,
                      .max = 4096});
@@ -139,7 +144,7 @@ ExitCode Run(const std::vector<std::string>& arguments, const ToolSpec& spec) {
 }
 
 int Report(const ToolSpec& spec, ExitCode code, const std::string& message) {
-  WriteMessage(spec.name + ": " + message + "\n");
+  WriteLine(spec.name + ": " + message);
   return static_cast<int>(code);
 }
 

@@ -26,7 +26,8 @@ struct Example {
   std::string command;  // works when pasted
 };
 
-// How many --input files a program reads.
+// How many --input files a program reads; one that reads none is no filter and
+// has no --output either.
 enum class InputCount { kNone, kOne, kMany };
 
 struct ToolSpec {

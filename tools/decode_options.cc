@@ -1,0 +1,109 @@
+#include "tools/decode_options.h"
+
+#include <charconv>
+
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+void ParseAlignment(const std::string& text, TranslationOptions& options) {
+  double threshold = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, threshold);
+  if (text == "hard") {
+    options.alignment = AlignmentKind::kHard;
+  } else if (text == "soft") {
+    options.alignment = AlignmentKind::kSoft;
+  } else if (error == std::errc() && rest == end && threshold >= 0 &&
+             threshold < 1) {
+    options.alignment = AlignmentKind::kThreshold;
+    options.alignment_threshold = threshold;
+  } else {
+    ThrowUsage("--alignment is '" + text +
+               "'; give hard, soft or a threshold in [0, 1)");
+  }
+}
+
+std::vector<Option> SearchOptionRows(SearchOptions& search) {
+  return {
+      {.name = "beam-size",
+       .value = "N",
+       .help = "hypotheses kept; 1 is greedy search",
+       .target = &search.beam_size,
+       .min = 1,
+       .max = 1000},
+      {.name = "n-best",
+       .value = "N",
+       .help = "hypotheses given; more than one as text are Moses lines",
+       .target = &search.n_best,
+       .min = 1,
+       .max = 1000},
+      {.name = "normalize",
+       .value = "A",
+       .help = "rank by log-probability over length^A",
+       .target = &search.normalize,
+       .min = 0,
+       .max = 10},
+      {.name = "max-length",
+       .value = "N",
+       .help = "most pieces of a source, and of a translation",
+       .target = &search.max_length,
+       .min = 1,
+       .max = 4000},
+      {.name = "max-length-factor",
+       .value = "F",
+       .help = "a translation has at most F times the source's pieces, and ten",
+       .target = &search.max_length_factor,
+       .min = 0,
+       .max = 1000},
+      {.name = "mini-batch-words",
+       .value = "N",
+       .help = "source pieces searched together by a thread; the result does "
+               "not depend on it",
+       .target = &search.mini_batch_words,
+       .min = 1,
+       .max = 1 << 24},
+  };
+}
+
+}  // namespace
+
+std::vector<Option> DecodeOptions(DecodeSettings& settings) {
+  TranslationOptions& translation = settings.translation;
+  std::vector<Option> options = {
+      {.name = "model",
+       .value = "FILE",
+       .help = "the model, from train",
+       .target = &settings.model,
+       .required = true},
+      {.name = "from",
+       .value = "text|jsonl",
+       .help = "format of the input",
+       .target = &settings.from},
+      {.name = "to",
+       .value = "text|jsonl",
+       .help = "format of the output, by default that of the input",
+       .target = &settings.to},
+  };
+  for (Option& option : SearchOptionRows(translation.search)) {
+    options.push_back(std::move(option));
+  }
+  const std::vector<Option> extras = {
+      {.name = "alignment",
+       .value = "hard|soft|THRESHOLD",
+       .help = "adds which source piece each target piece looks at",
+       .target = std::function<void(const std::string&)>(
+           [&translation](const std::string& text) {
+             ParseAlignment(text, translation);
+           })},
+      {.name = "word-scores",
+       .value = "",
+       .help = "adds the log-probability of every piece",
+       .target = &translation.word_scores},
+  };
+  options.insert(options.end(), extras.begin(), extras.end());
+  return options;
+}
+
+}  // namespace pipeformer
