@@ -1,6 +1,7 @@
 #include "formats/numbers.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "lib/base/error.h"
 
@@ -20,6 +21,10 @@ std::string NumberText(double value) { return Shortest(value); }
 std::string NumberText(float value) { return Shortest(value); }
 
 void AppendNumber(float value, std::string& text) {
+  if (!std::isfinite(value)) {
+    text += "null";
+    return;
+  }
   char digits[32];
   text.append(digits,
               std::to_chars(digits, digits + sizeof(digits), value).ptr);
@@ -38,7 +43,9 @@ double ParseDouble(std::string_view text) {
 nlohmann::ordered_json NumberList(std::span<const float> values) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const float value : values) {
-    list.push_back(ParseDouble(Shortest(value)));
+    list.push_back(std::isfinite(value)
+                       ? nlohmann::ordered_json(ParseDouble(Shortest(value)))
+                       : nlohmann::ordered_json());
   }
   return list;
 }

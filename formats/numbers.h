@@ -13,7 +13,7 @@ namespace pipeformer {
 std::string NumberText(double value);
 std::string NumberText(float value);
 
-// Appends the digits of `value`; zero is "0", not "0.0".
+// Appends `value` as JSON: its digits, or null for what is not finite.
 void AppendNumber(float value, std::string& text);
 
 // The number that `text` is. Throws Error (65) when it is none.

@@ -1,5 +1,6 @@
 #include "tools/forced_pairs.h"
 
+#include <cmath>
 #include <utility>
 
 #include "lib/base/error.h"
@@ -57,6 +58,7 @@ ForcedRecord ForcedPairs::Read(const InputRecord& record) const {
   ForcedRecord pair;
   pair.record = WithId(Json::object(), record.index);
   const std::string place = record.Place();
+  pair.place = place;
   try {
     if (!record.line.error.empty()) ThrowBadData(record.line.error);
     pair.blank = record.line.text.empty();
@@ -107,7 +109,12 @@ void ForcedPairs::RunTogether(std::span<ForcedRecord> pairs) {
   std::vector<ForcedResult> results = decoder_.Run(batch, want_);
   auto next = results.begin();
   for (ForcedRecord& pair : pairs) {
-    if (Runs(pair)) pair.result = std::move(*next++);
+    if (!Runs(pair)) continue;
+    pair.result = std::move(*next++);
+    if (std::isfinite(pair.result.log_prob)) continue;
+    pair.problem = pair.place +
+                   ": the model gives no finite probability; it is damaged or "
+                   "its training diverged";
   }
 }
 

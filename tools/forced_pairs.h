@@ -27,7 +27,8 @@ struct ForcedRecord {
   Sentence source, target;
   ForcedResult result;
   bool blank = false;
-  std::string problem;
+  std::string place;    // `file:line`
+  std::string problem;  // begins with the place
 };
 
 // Used by one thread; the model may be shared.

@@ -1,10 +1,8 @@
 #include "tools/train_options.h"
 
 #include <charconv>
-#include <cmath>
 #include <map>
 
-#include "formats/model_config.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {
@@ -39,41 +37,6 @@ std::function<void(const std::string&)> StretchOption(const std::string& option,
   return [=, &target](const std::string& text) {
     target = ParseStretch(option, text);
   };
-}
-
-// Vaswani et al. 2017, table 3, for base and big; small and tiny are the
-// sizes that fit small corpora and ordinary processors.
-void ApplyPreset(const std::string& task, TrainSettings& s) {
-  TransformerConfig& n = s.network;
-  const auto size = [&n](int64_t d_model, int64_t heads, int64_t ffn,
-                         int64_t layers) {
-    n.d_model = d_model;
-    n.num_heads = heads;
-    n.ffn_dim = ffn;
-    n.encoder_layers = n.decoder_layers = layers;
-  };
-  s.schedule.kind = ScheduleKind::kInverseSqrt;
-  if (task == "transformer-tiny") {
-    size(128, 4, 256, 4);
-    n.dropout = 0.3f;
-    s.schedule.learning_rate = 0.005;
-    s.schedule.warmup_updates = 1000;
-  } else if (task == "transformer-small") {
-    size(256, 4, 1024, 3);
-    n.dropout = 0.2f;
-    s.schedule.learning_rate = 0.001;
-    s.schedule.warmup_updates = 2000;
-  } else if (task == "transformer-big") {
-    size(1024, 16, 4096, 6);
-    n.dropout = 0.3f;
-    s.schedule.learning_rate = 0.0005;
-    s.schedule.warmup_updates = 4000;
-  } else {
-    size(512, 8, 2048, 6);
-    n.dropout = 0.1f;
-    s.schedule.learning_rate = 0.0007;  // the peak of the paper's schedule
-    s.schedule.warmup_updates = 4000;
-  }
 }
 
 std::vector<Option> DataOptions(TrainSettings& s) {
@@ -290,106 +253,6 @@ std::vector<Option> TrainOptions(TrainSettings& settings) {
     for (Option& option : part(settings)) all.push_back(std::move(option));
   }
   return all;
-}
-
-void ApplyTask(int argc, char** argv, TrainSettings& settings) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--task" && i + 1 < argc) settings.task = argv[i + 1];
-    if (argument.starts_with("--task=")) settings.task = argument.substr(7);
-  }
-  ApplyPreset(settings.task, settings);
-}
-
-void CompleteSettings(TrainSettings& s, uint64_t seed) {
-  if (s.vocabs.size() > 2) {
-    ThrowUsage("--vocabs takes one joint vocabulary or two, not " +
-               std::to_string(s.vocabs.size()));
-  }
-  if (s.from == "text" &&
-      (s.train_sets.size() != 2 || s.valid_sets.size() % 2 != 0)) {
-    ThrowUsage(
-        "--from text takes two files, source and target, in "
-        "--train-sets and in --valid-sets");
-  }
-  if (s.keep_best && s.valid_sets.empty()) {
-    ThrowUsage("--keep-best needs --valid-sets to know what is best");
-  }
-  for (const std::string& metric : s.valid_metrics) {
-    if (metric != "cross-entropy" && metric != "bleu" && metric != "chrf") {
-      ThrowUsage("--valid-metrics has '" + metric +
-                 "'; known are cross-entropy, bleu, chrf");
-    }
-  }
-  if (s.network.d_model % s.network.num_heads != 0) {
-    ThrowUsage("--dim-emb is " + std::to_string(s.network.d_model) +
-               ", which --transformer-heads " +
-               std::to_string(s.network.num_heads) +
-               " does not divide; choose a multiple");
-  }
-  if (!s.adam.empty()) {
-    if (s.adam.size() != 3 || !(s.adam[0] >= 0 && s.adam[0] < 1) ||
-        !(s.adam[1] >= 0 && s.adam[1] < 1) || !(s.adam[2] > 0)) {
-      ThrowUsage(
-          "--optimizer-params takes beta1 and beta2 in [0, 1) and a "
-          "positive epsilon");
-    }
-    s.trainer.beta1 = static_cast<float>(s.adam[0]);
-    s.trainer.beta2 = static_cast<float>(s.adam[1]);
-    s.trainer.epsilon = static_cast<float>(s.adam[2]);
-  }
-  if (s.exponential_smoothing > 0) {
-    s.trainer.exponential_smoothing = 1 - s.exponential_smoothing;
-  }
-  s.trainer.seed = seed;
-  s.schedule.d_model = s.network.d_model;
-}
-
-nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
-  nlohmann::ordered_json identity = {
-      {"network", ConfigToJson(s.network)},
-      {"--init-model", s.init_model},
-      {"--mini-batch-words", s.mini_batch_words},
-      {"--optimizer-delay", s.optimizer_delay},
-      {"--learn-rate", s.schedule.learning_rate},
-      {"--lr-warmup", s.schedule.warmup_updates},
-      {"--lr-schedule", static_cast<int>(s.schedule.kind)},
-      {"--optimizer-params",
-       {s.trainer.beta1, s.trainer.beta2, s.trainer.epsilon}},
-      {"--label-smoothing", s.trainer.label_smoothing},
-      {"--clip-norm", s.trainer.clip_norm},
-      {"--exponential-smoothing", s.exponential_smoothing},
-      {"--valid-metrics", s.valid_metrics},
-      {"--keep-best", s.keep_best}};
-  // Of these schedules every rate depends on the end.
-  if (s.schedule.kind == ScheduleKind::kLinear ||
-      s.schedule.kind == ScheduleKind::kCosine) {
-    identity["--after"] = {s.after.epochs, s.after.updates, s.after.seconds};
-  }
-  return identity;
-}
-
-Stretch ParseStretch(const std::string& option, const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  std::string unit(rest, end);
-  if (error == std::errc() && value > 0 && std::isfinite(value)) {
-    if (unit == "e") return {.epochs = value};
-    if (unit == "Ku") {
-      value *= 1000;
-      unit = "u";
-    }
-    if (unit == "u" && value >= 1 && value < 1e15) {
-      return {.updates = static_cast<int64_t>(value)};
-    }
-    if (unit == "s") return {.seconds = value};
-    if (unit == "m") return {.seconds = value * 60};
-    if (unit == "h") return {.seconds = value * 3600};
-  }
-  ThrowUsage("--" + option + " is '" + text +
-             "'; give a number and its unit: e epochs, u or Ku updates, "
-             "s, m or h of time, as in 30e, 20Ku, 4m");
 }
 
 }  // namespace pipeformer

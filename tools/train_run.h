@@ -3,7 +3,7 @@
 #define PIPEFORMER_TOOLS_TRAIN_RUN_H_
 
 #include "tools/support/tool.h"
-#include "tools/train_options.h"
+#include "tools/train_settings.h"
 
 namespace pipeformer {
 

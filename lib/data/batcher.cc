@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace pipeformer {
 namespace {
@@ -11,9 +12,10 @@ int64_t Length(const IdList& list, int64_t s) {
   return static_cast<int64_t>(list[s].size()) + 1;
 }
 
-// Cuts `pairs`, sorted by length, into batches.
-void Cut(const PairCorpus& corpus, std::span<const int64_t> pairs,
-         int64_t batch_rows, std::vector<Batch>& batches) {
+// Cuts `pairs` into batches, in order.
+std::vector<Batch> Cut(const PairCorpus& corpus, std::span<const int64_t> pairs,
+                       int64_t batch_rows) {
+  std::vector<Batch> batches;
   Batch batch;
   int64_t source = 0, target = 0;
   for (const int64_t s : pairs) {
@@ -21,8 +23,7 @@ void Cut(const PairCorpus& corpus, std::span<const int64_t> pairs,
     const int64_t more_target = Length(corpus.target, s);
     if (!batch.empty() &&
         std::max(source + more_source, target + more_target) > batch_rows) {
-      batches.push_back(std::move(batch));
-      batch.clear();
+      batches.push_back(std::exchange(batch, {}));
       source = target = 0;
     }
     batch.push_back(s);
@@ -30,6 +31,7 @@ void Cut(const PairCorpus& corpus, std::span<const int64_t> pairs,
     target += more_target;
   }
   if (!batch.empty()) batches.push_back(std::move(batch));
+  return batches;
 }
 
 }  // namespace
@@ -42,20 +44,15 @@ std::vector<Batch> MakeEpoch(const PairCorpus& corpus,
                              const BatcherOptions& options, Random random) {
   std::vector<int64_t> order(static_cast<size_t>(corpus.size()));
   std::iota(order.begin(), order.end(), 0);
-  Shuffle(order, random.Fork(0));
-  std::vector<Batch> batches;
-  const auto window = static_cast<size_t>(options.window);
-  for (size_t begin = 0; begin < order.size(); begin += window) {
-    const std::span<int64_t> part =
-        std::span(order).subspan(begin, std::min(window, order.size() - begin));
+  Shuffle(order, random);
+  std::vector<Batch> batches = Cut(corpus, order, options.batch_rows);
+  for (Batch& batch : batches) {
     // Equal lengths keep their shuffled order.
-    std::stable_sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
+    std::stable_sort(batch.begin(), batch.end(), [&](int64_t a, int64_t b) {
       return std::tuple(Length(corpus.target, a), Length(corpus.source, a)) <
              std::tuple(Length(corpus.target, b), Length(corpus.source, b));
     });
-    Cut(corpus, part, options.batch_rows, batches);
   }
-  Shuffle(batches, random.Fork(1));
   return batches;
 }
 

@@ -1,5 +1,8 @@
-// Divides a corpus into batches: an epoch is a seeded shuffle, cut into
-// batches of a token budget whose sentences have like lengths.
+// Divides a corpus into batches: an epoch is a seeded shuffle cut into batches
+// of a token budget. Which sentences meet in a batch is left to chance: the
+// gradient of sentences of one length is a biased one, and without padding
+// nothing is gained by it. Within a batch like lengths stand together, so that
+// the parts it is divided into (Split) are alike in themselves.
 #ifndef PIPEFORMER_LIB_DATA_BATCHER_H_
 #define PIPEFORMER_LIB_DATA_BATCHER_H_
 
@@ -19,8 +22,6 @@ struct BatcherOptions {
   // Most rows of either side in a batch, an end symbol for each sentence
   // included. A longer pair has a batch of its own.
   int64_t batch_rows = 4096;
-  // Pairs sorted by length together; batches are then shuffled.
-  int64_t window = 1 << 16;
 };
 
 // Rows that pair s takes in a batch: the longer side with its end symbol.

@@ -38,10 +38,11 @@ MultiHeadAttention::MultiHeadAttention(ParameterTable& table,
     : config_(config) {
   const int64_t d = config.d_model;
   Check(d % config.num_heads == 0, "d_model must be divisible by num_heads");
-  // Each third of in_proj is a projection of its own, hence d and d.
+  // The range is that of the whole [3 d, d], so that queries, keys and values
+  // begin smaller than the output projection, as in PyTorch and fairseq.
   // One statement each: arguments are evaluated in any order.
   const Parameter& in_weight = table.DeclareMatrix(
-      name + ".in_proj_weight", 3 * d, d, GlorotUniform(d, d));
+      name + ".in_proj_weight", 3 * d, d, GlorotUniform(3 * d, d));
   in_ = Linear(&in_weight,
                &table.DeclareVector(name + ".in_proj_bias", 3 * d, 0));
   const Parameter& out_weight =

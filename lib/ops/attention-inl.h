@@ -1,0 +1,151 @@
+// What the forward and the backward pass of attention share; see attention.h.
+// Included inside foreach_target files only, hence the per-target guard.
+#if defined(PIPEFORMER_LIB_OPS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PIPEFORMER_LIB_OPS_ATTENTION_INL_H_
+#undef PIPEFORMER_LIB_OPS_ATTENTION_INL_H_
+#else
+#define PIPEFORMER_LIB_OPS_ATTENTION_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "lib/ops/attention.h"
+#include "lib/ops/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pipeformer {
+namespace HWY_NAMESPACE {
+
+constexpr int64_t kTile = 4;  // queries or keys whose sums run side by side
+
+// One head of one group, with pointers moved to the head's columns.
+struct Head {
+  int64_t head_dim, num_queries, num_keys, padded;
+  const float* query;  // row t at query + t * query_stride
+  int64_t query_stride;
+  const float* keys;
+  const float* values;
+  const int32_t* key_rows;
+  int64_t key_stride, value_stride;
+  float scale;
+  bool causal;
+  Dropout dropout;
+  int64_t first_element;  // counts elements of weights for dropout
+  int64_t element_stride;
+
+  int64_t Row(int64_t j) const { return key_rows == nullptr ? j : key_rows[j]; }
+  const float* Key(int64_t j) const { return keys + Row(j) * key_stride; }
+  const float* Value(int64_t j) const { return values + Row(j) * value_stride; }
+  const float* Query(int64_t t) const { return query + t * query_stride; }
+  int64_t Visible(int64_t t) const {
+    return causal ? std::clamp<int64_t>(num_keys - num_queries + t + 1, 0,
+                                        num_keys)
+                  : num_keys;
+  }
+  uint32_t Element(int64_t t) const {
+    return static_cast<uint32_t>(first_element + t * element_stride);
+  }
+};
+
+HWY_INLINE Head HeadOf(Matrix query, const AttentionGroup& g,
+            const AttentionOptions& options, int64_t h) {
+  const int64_t head_dim = query.cols / options.num_heads;
+  const int64_t column = h * head_dim;
+  return {.head_dim = head_dim,
+          .num_queries = g.num_queries,
+          .num_keys = g.num_keys,
+          .padded = PaddedKeys(g.num_keys),
+          .query = query.Row(g.first_query) + column,
+          .query_stride = query.stride,
+          .keys = g.keys == nullptr ? nullptr : g.keys + column,
+          .values = g.values + column,
+          .key_rows = g.key_rows,
+          .key_stride = options.key_stride,
+          .value_stride = options.value_stride,
+          .scale = options.scale,
+          .causal = options.causal,
+          .dropout = options.dropout,
+          .first_element = (g.first_query * options.num_heads + h) << 12,
+          .element_stride = options.num_heads << 12};
+}
+
+// Writes rows of `head_dim` floats as blocks [head_dim, kKeyBlock], so that
+// one vector holds the same dimension of neighbouring keys.
+template <class RowOf>
+void Pack(int64_t num_keys, int64_t head_dim, RowOf row_of, float* packed) {
+  const int64_t block_size = head_dim * kKeyBlock;
+  for (int64_t j = 0; j < num_keys; ++j) {
+    const float* row = row_of(j);
+    float* to = packed + j / kKeyBlock * block_size + j % kKeyBlock;
+    for (int64_t i = 0; i < head_dim; ++i) to[i * kKeyBlock] = row[i];
+  }
+  for (int64_t j = num_keys; j < PaddedKeys(num_keys); ++j) {
+    float* to = packed + j / kKeyBlock * block_size + j % kKeyBlock;
+    for (int64_t i = 0; i < head_dim; ++i) to[i * kKeyBlock] = 0;
+  }
+}
+
+// dst[r][j] = scale * (rows[r] . key j) for all padded keys j, R rows.
+template <int R>
+HWY_INLINE void Products(const float* const* rows, int64_t head_dim,
+                         const float* packed, int64_t padded, float scale,
+                         float* const* dst) {
+  const Lanes d;
+  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t j = 0; j < padded; j += n) {
+    const float* block =
+        packed + j / kKeyBlock * head_dim * kKeyBlock + j % kKeyBlock;
+    hn::Vec<Lanes> sum[R];
+    for (int r = 0; r < R; ++r) sum[r] = hn::Zero(d);
+    for (int64_t i = 0; i < head_dim; ++i) {
+      const auto key = hn::Load(d, block + i * kKeyBlock);
+      for (int r = 0; r < R; ++r) {
+        sum[r] = hn::MulAdd(hn::Set(d, rows[r][i]), key, sum[r]);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      hn::StoreU(hn::Mul(sum[r], hn::Set(d, scale)), d, dst[r] + j);
+    }
+  }
+}
+
+// dst[j] = dropout(src[j]) for all padded keys of query t.
+HWY_INLINE void DropRow(const Head& h, int64_t t, const float* src,
+                        float* dst) {
+  const auto threshold = h.dropout.threshold();
+  ForEachVector(h.padded, [&](auto d, int64_t j) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto bits =
+        RandomBits(d, h.dropout.key, h.Element(t) + static_cast<uint32_t>(j));
+    const auto falls = hn::RebindMask(d, hn::Lt(bits, hn::Set(du, threshold)));
+    const auto v =
+        hn::Mul(hn::LoadU(d, src + j), hn::Set(d, h.dropout.scale()));
+    hn::StoreU(hn::IfThenZeroElse(falls, v), d, dst + j);
+  });
+}
+
+// dst[r] (+)= the sum over j < count of weights[r][j] * row_of(j), R rows.
+template <int R, bool kAdd, class RowOf>
+HWY_INLINE void WeightedSum(const float* const* weights, int64_t count,
+                            int64_t head_dim, RowOf row_of, float* const* dst) {
+  ForEachVector(head_dim, [&](auto d, int64_t i) HWY_ATTR {
+    hn::Vec<decltype(d)> sum[R];
+    for (int r = 0; r < R; ++r) {
+      sum[r] = kAdd ? hn::LoadU(d, dst[r] + i) : hn::Zero(d);
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      const auto row = hn::LoadU(d, row_of(j) + i);
+      for (int r = 0; r < R; ++r) {
+        sum[r] = hn::MulAdd(hn::Set(d, weights[r][j]), row, sum[r]);
+      }
+    }
+    for (int r = 0; r < R; ++r) hn::StoreU(sum[r], d, dst[r] + i);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pipeformer
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target guard

@@ -1,0 +1,177 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/ops/attention_backward.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include "hwy/highway.h"
+#include "lib/ops/attention-inl.h"
+#include "lib/ops/attention.h"
+#include "lib/ops/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pipeformer {
+namespace HWY_NAMESPACE {
+
+// Scratch of one head's backward pass.
+struct BackwardScratch {
+  float* packed_values;  // [padded * head_dim]
+  float* d_scores;       // [num_queries, padded]
+  float* dropped;        // [num_queries, padded]
+};
+
+// Fills d_scores and the dropped weights for R queries from t on:
+//   d_weights = d_dst value^T;  d_scores = weights (d_weights - their mean
+//   under the weights) scale.
+template <int R>
+HWY_INLINE void ScoreGradients(const Head& h, int64_t t, const float* weights,
+                               const float* d_dst, int64_t d_dst_stride,
+                               const BackwardScratch& s) {
+  const float* rows[R];
+  float* d_weights[R];
+  for (int r = 0; r < R; ++r) {
+    rows[r] = d_dst + (t + r) * d_dst_stride;
+    d_weights[r] = s.d_scores + (t + r) * h.padded;
+  }
+  Products<R>(rows, h.head_dim, s.packed_values, h.padded, 1.0f, d_weights);
+  for (int r = 0; r < R; ++r) {
+    const float* p = weights + (t + r) * h.padded;
+    float* dp = d_weights[r];
+    if (h.dropout.active()) {
+      DropRow(h, t + r, dp, dp);
+      DropRow(h, t + r, p, s.dropped + (t + r) * h.padded);
+    }
+    const float mean = SumOf(h.padded, [&](auto d, int64_t j) HWY_ATTR {
+      return hn::Mul(hn::LoadU(d, p + j), hn::LoadU(d, dp + j));
+    });
+    ForEachVector(h.padded, [&](auto d, int64_t j) HWY_ATTR {
+      const auto centred = hn::Sub(hn::LoadU(d, dp + j), hn::Set(d, mean));
+      const auto v = hn::Mul(hn::LoadU(d, p + j), centred);
+      hn::StoreU(hn::Mul(v, hn::Set(d, h.scale)), d, dp + j);
+    });
+  }
+}
+
+// d_row[j] += the sum over t of weights[t][j] * rows[t], for R keys from j on.
+template <int R>
+HWY_INLINE void KeyGradients(const Head& h, int64_t j, const float* weights,
+                             const float* rows, int64_t row_stride,
+                             float* d_keys, int64_t d_stride) {
+  ForEachVector(h.head_dim, [&](auto d, int64_t i) HWY_ATTR {
+    hn::Vec<decltype(d)> sum[R];
+    for (int r = 0; r < R; ++r) {
+      sum[r] = hn::LoadU(d, d_keys + (j + r) * d_stride + i);
+    }
+    for (int64_t t = 0; t < h.num_queries; ++t) {
+      const auto row = hn::LoadU(d, rows + t * row_stride + i);
+      const float* w = weights + t * h.padded + j;
+      for (int r = 0; r < R; ++r) {
+        sum[r] = hn::MulAdd(hn::Set(d, w[r]), row, sum[r]);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      hn::StoreU(sum[r], d, d_keys + (j + r) * d_stride + i);
+    }
+  });
+}
+
+template <int R>
+HWY_INLINE void QueryGradients(const Head& h, int64_t t, const float* d_scores,
+                               float* d_query, int64_t d_query_stride) {
+  const float* rows[R];
+  float* out[R];
+  for (int r = 0; r < R; ++r) {
+    rows[r] = d_scores + (t + r) * h.padded;
+    out[r] = d_query + (t + r) * d_query_stride;
+  }
+  WeightedSum<R, true>(
+      rows, h.Visible(t + R - 1), h.head_dim,
+      [&](int64_t j) { return h.Key(j); }, out);
+}
+
+// What a head's backward pass reads and adds to, moved to its columns.
+struct HeadGradients {
+  const float* weights;
+  const float* d_dst;
+  int64_t d_dst_stride;
+  float* d_query;
+  int64_t d_query_stride;
+  float* d_keys;
+  float* d_values;
+};
+
+void BackwardHead(const Head& h, const HeadGradients& g, float* scratch) {
+  BackwardScratch s;
+  s.packed_values = scratch;
+  s.d_scores = s.packed_values + h.padded * h.head_dim;
+  s.dropped = s.d_scores + h.num_queries * h.padded;
+  Pack(
+      h.num_keys, h.head_dim, [&](int64_t j) { return h.Value(j); },
+      s.packed_values);
+  int64_t t = 0;
+  for (; t + kTile <= h.num_queries; t += kTile) {
+    ScoreGradients<kTile>(h, t, g.weights, g.d_dst, g.d_dst_stride, s);
+  }
+  for (; t < h.num_queries; ++t) {
+    ScoreGradients<1>(h, t, g.weights, g.d_dst, g.d_dst_stride, s);
+  }
+  for (t = 0; t + kTile <= h.num_queries; t += kTile) {
+    QueryGradients<kTile>(h, t, s.d_scores, g.d_query, g.d_query_stride);
+  }
+  for (; t < h.num_queries; ++t) {
+    QueryGradients<1>(h, t, s.d_scores, g.d_query, g.d_query_stride);
+  }
+  const float* mixed = h.dropout.active() ? s.dropped : g.weights;
+  int64_t j = 0;
+  for (; j + kTile <= h.num_keys; j += kTile) {
+    KeyGradients<kTile>(h, j, s.d_scores, h.query, h.query_stride, g.d_keys,
+                        h.key_stride);
+    KeyGradients<kTile>(h, j, mixed, g.d_dst, g.d_dst_stride, g.d_values,
+                        h.value_stride);
+  }
+  for (; j < h.num_keys; ++j) {
+    KeyGradients<1>(h, j, s.d_scores, h.query, h.query_stride, g.d_keys,
+                    h.key_stride);
+    KeyGradients<1>(h, j, mixed, g.d_dst, g.d_dst_stride, g.d_values,
+                    h.value_stride);
+  }
+}
+
+void AttentionBackwardImpl(Matrix query, Matrix d_dst,
+                           std::span<const AttentionGroup> groups,
+                           const AttentionOptions& options, float* scratch,
+                           Matrix d_query) {
+  for (const AttentionGroup& g : groups) {
+    for (int64_t head = 0; head < options.num_heads; ++head) {
+      const Head h = HeadOf(query, g, options, head);
+      const int64_t column = head * h.head_dim;
+      BackwardHead(h,
+                   {.weights = g.weights + head * h.num_queries * h.padded,
+                    .d_dst = d_dst.Row(g.first_query) + column,
+                    .d_dst_stride = d_dst.stride,
+                    .d_query = d_query.Row(g.first_query) + column,
+                    .d_query_stride = d_query.stride,
+                    .d_keys = g.d_keys + column,
+                    .d_values = g.d_values + column},
+                   scratch);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pipeformer
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pipeformer {
+
+HWY_EXPORT(AttentionBackwardImpl);
+
+void AttentionBackward(Matrix query, Matrix d_dst,
+                       std::span<const AttentionGroup> groups,
+                       const AttentionOptions& options, float* scratch,
+                       Matrix d_query) {
+  HWY_DYNAMIC_DISPATCH(AttentionBackwardImpl)
+  (query, d_dst, groups, options, scratch, d_query);
+}
+
+}  // namespace pipeformer
+#endif  // HWY_ONCE

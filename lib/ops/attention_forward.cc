@@ -1,0 +1,174 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/ops/attention_forward.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+//
+#include <algorithm>
+#include <limits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "lib/ops/attention-inl.h"
+#include "lib/ops/attention.h"
+#include "lib/ops/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pipeformer {
+namespace HWY_NAMESPACE {
+
+// Softmax over the first `visible` of `padded` scores; the rest become 0.
+HWY_INLINE void Softmax(float* row, int64_t visible, int64_t padded) {
+  const Lanes d;
+  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
+  if (visible == 0) {
+    std::fill_n(row, padded, 0.0f);
+    return;
+  }
+  std::fill(row + visible, row + padded,
+            -std::numeric_limits<float>::infinity());
+  const auto max = hn::Set(d, MaxOf(row, padded));
+  // Sums run lane by lane over whole blocks, then in the order of the lanes:
+  // blocks beyond `visible` add zeros, so they do not change a bit.
+  HWY_ALIGN float lanes[kKeyBlock] = {};
+  for (int64_t j = 0; j < padded; j += n) {
+    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, row + j), max));
+    hn::StoreU(e, d, row + j);
+    float* lane = lanes + j % kKeyBlock;
+    hn::Store(hn::Add(hn::Load(d, lane), e), d, lane);
+  }
+  std::fill(row + visible, row + padded, 0.0f);
+  float sum = 0;
+  for (float lane : lanes) sum += lane;
+  const auto inverse = hn::Set(d, 1.0f / sum);
+  for (int64_t j = 0; j < padded; j += n) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, row + j), inverse), d, row + j);
+  }
+}
+
+// Forward for R queries from t on. `weights` [R][padded] is written.
+template <int R>
+HWY_INLINE void ForwardTile(const Head& h, int64_t t, const float* packed,
+                            float* weights, float* dropped, float* dst,
+                            int64_t dst_stride) {
+  const float* rows[R];
+  float* scores[R];
+  float* out[R];
+  const float* mixed[R];
+  for (int r = 0; r < R; ++r) {
+    rows[r] = h.Query(t + r);
+    scores[r] = weights + r * h.padded;
+    out[r] = dst + (t + r) * dst_stride;
+    mixed[r] = h.dropout.active() ? dropped + r * h.padded : scores[r];
+  }
+  // Blocks past the last visible key are not computed, only cleared.
+  const int64_t visible = h.Visible(t + R - 1);
+  const int64_t blocks_end = PaddedKeys(visible);
+  Products<R>(rows, h.head_dim, packed, blocks_end, h.scale, scores);
+  for (int r = 0; r < R; ++r) {
+    Softmax(scores[r], h.Visible(t + r), blocks_end);
+    std::fill(scores[r] + blocks_end, scores[r] + h.padded, 0.0f);
+    if (h.dropout.active()) {
+      DropRow(h, t + r, scores[r], dropped + r * h.padded);
+    }
+  }
+  WeightedSum<R, false>(
+      mixed, visible, h.head_dim, [&](int64_t j) { return h.Value(j); }, out);
+}
+
+void ForwardHead(const Head& h, const float* packed, float* weights,
+                 float* scratch, float* dst, int64_t dst_stride) {
+  float* dropped = scratch;
+  float* own = scratch + kTile * h.padded;
+  int64_t t = 0;
+  for (; t + kTile <= h.num_queries; t += kTile) {
+    float* w = weights == nullptr ? own : weights + t * h.padded;
+    ForwardTile<kTile>(h, t, packed, w, dropped, dst, dst_stride);
+  }
+  for (; t < h.num_queries; ++t) {
+    float* w = weights == nullptr ? own : weights + t * h.padded;
+    ForwardTile<1>(h, t, packed, w, dropped, dst, dst_stride);
+  }
+}
+
+void AttentionForwardImpl(Matrix query, std::span<const AttentionGroup> groups,
+                          const AttentionOptions& options, float* scratch,
+                          Matrix dst) {
+  for (const AttentionGroup& g : groups) {
+    for (int64_t head = 0; head < options.num_heads; ++head) {
+      const Head h = HeadOf(query, g, options, head);
+      const int64_t packed_size = h.padded * h.head_dim;
+      float* rest = scratch + packed_size;
+      const float* packed = scratch;
+      if (g.packed_keys != nullptr) {
+        packed = g.packed_keys + head * packed_size;
+      } else {
+        Pack(
+            h.num_keys, h.head_dim, [&](int64_t j) { return h.Key(j); },
+            scratch);
+      }
+      float* weights = g.weights == nullptr
+                           ? nullptr
+                           : g.weights + head * h.num_queries * h.padded;
+      ForwardHead(h, packed, weights, rest,
+                  dst.Row(g.first_query) + head * h.head_dim, dst.stride);
+    }
+  }
+}
+
+void PackKeysImpl(const AttentionGroup& group, const AttentionOptions& options,
+                  int64_t head_dim, float* packed) {
+  for (int64_t head = 0; head < options.num_heads; ++head) {
+    const float* keys = group.keys + head * head_dim;
+    Pack(
+        group.num_keys, head_dim,
+        [&](int64_t j) {
+          const int64_t row = group.key_rows == nullptr ? j : group.key_rows[j];
+          return keys + row * options.key_stride;
+        },
+        packed + head * PaddedKeys(group.num_keys) * head_dim);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pipeformer
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pipeformer {
+
+HWY_EXPORT(AttentionForwardImpl);
+HWY_EXPORT(PackKeysImpl);
+
+int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
+                             int64_t head_dim) {
+  int64_t size = 0;
+  for (const AttentionGroup& g : groups) {
+    const int64_t padded = PaddedKeys(g.num_keys);
+    // Packed keys or values, then two sets of weights (see BackwardScratch).
+    const int64_t rows = std::max<int64_t>(4, g.num_queries);
+    size = std::max(size, padded * (head_dim + 2 * rows));
+  }
+  return size;
+}
+
+int64_t AttentionWeightsSize(const AttentionGroup& group, int64_t num_heads) {
+  return num_heads * group.num_queries * PaddedKeys(group.num_keys);
+}
+
+int64_t PackedKeysSize(int64_t num_keys, int64_t width) {
+  return PaddedKeys(num_keys) * width;
+}
+
+void PackKeys(const AttentionGroup& group, const AttentionOptions& options,
+              int64_t head_dim, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackKeysImpl)(group, options, head_dim, packed);
+}
+
+void AttentionForward(Matrix query, std::span<const AttentionGroup> groups,
+                      const AttentionOptions& options, float* scratch,
+                      Matrix dst) {
+  HWY_DYNAMIC_DISPATCH(AttentionForwardImpl)
+  (query, groups, options, scratch, dst);
+}
+
+}  // namespace pipeformer
+#endif  // HWY_ONCE

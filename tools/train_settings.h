@@ -1,0 +1,62 @@
+// What `train` is told: the network, the optimiser and the course of training,
+// with the presets of --task.
+#ifndef PIPEFORMER_TOOLS_TRAIN_SETTINGS_H_
+#define PIPEFORMER_TOOLS_TRAIN_SETTINGS_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/nn/config.h"
+#include "lib/train/schedule.h"
+#include "lib/train/trainer.h"
+#include "lib/train/training_loop.h"
+
+namespace pipeformer {
+
+struct TrainSettings {
+  std::vector<std::string> train_sets = {"-"};
+  std::vector<std::string> valid_sets;
+  std::string from = "tsv";
+  std::vector<std::string> vocabs;
+  std::string model;
+  std::string init_model;
+  int64_t max_length = 256;  // pieces of either side of a training pair
+
+  std::string task = "transformer-base";
+  TransformerConfig network;
+  std::optional<bool> tied_embeddings;  // empty: with a joint vocabulary
+  TrainerOptions trainer;
+  Schedule schedule;
+  std::vector<double> adam;         // beta1, beta2, epsilon, where given
+  float exponential_smoothing = 0;  // weight of an update in the averages
+  int64_t mini_batch_words = 4096;
+  int64_t optimizer_delay = 1;
+  Stretch after{.epochs = 30};
+  Stretch valid_freq{.epochs = 1};
+  std::vector<std::string> valid_metrics = {"cross-entropy"};
+  int64_t early_stopping = 10;
+  bool keep_best = false;
+  bool restart = false;
+};
+
+// Applies --task from `arguments` before the other options are parsed, so
+// that those override the preset. An unknown one is left to the parser.
+void ApplyTask(int argc, char** argv, TrainSettings& settings);
+
+// Fills what follows from other settings and throws Error (64) when options
+// contradict each other.
+void CompleteSettings(TrainSettings& settings, uint64_t seed);
+
+// What a resumed training must have in common with the one that began, of the
+// options. Requires: CompleteSettings was called.
+nlohmann::ordered_json OptionIdentity(const TrainSettings& settings);
+
+// "30e", "20Ku", "500u", "4m", "240s", "2h" as a stretch of training.
+// Throws Error (64).
+Stretch ParseStretch(const std::string& option, const std::string& text);
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_TRAIN_SETTINGS_H_
