@@ -20,27 +20,9 @@ std::vector<int64_t> ShapeOf(const Parameter& p) {
   return {p.rows, p.cols};
 }
 
-const std::string& Metadata(const TensorFile& file, const std::string& key) {
-  const auto& metadata = file.collection().metadata;
-  const auto found = metadata.find(key);
-  if (found == metadata.end()) {
-    ThrowBadData(file.source_name() + ": is no Pipeformer model: metadata '" +
-                 key + "' is missing");
-  }
-  return found->second;
-}
-
 TensorFile OpenModel(const std::string& path) {
   TensorFile file = TensorFile::Open(path);
-  if (Metadata(file, "format") != kFormat) {
-    ThrowBadData(path + ": is no Pipeformer model: its format is '" +
-                 Metadata(file, "format") + "', not '" + kFormat + "'");
-  }
-  if (Metadata(file, "version") != kVersion) {
-    ThrowBadData(path + ": has model version '" + Metadata(file, "version") +
-                 "', this program reads version " + kVersion +
-                 "; use a newer Pipeformer");
-  }
+  file.RequireFormat(kFormat, kVersion, "make one with train");
   return file;
 }
 
@@ -52,7 +34,7 @@ std::string_view BytesOf(const TensorView& tensor) {
 std::shared_ptr<const Vocabulary> LoadVocabulary(const TensorFile& file,
                                                  const std::string& name) {
   const TensorView& tensor = file.At(name, DType::kU8, {-1});
-  if (Sha256Hex(tensor.bytes) != Metadata(file, "sha256." + name)) {
+  if (Sha256Hex(tensor.bytes) != file.Metadata("sha256." + name)) {
     ThrowBadData(file.source_name() + ": " + name +
                  " does not have its recorded SHA-256: the file is damaged");
   }
@@ -76,19 +58,23 @@ void CheckVocabularySize(const TensorFile& file, const char* side,
                  std::to_string(vocabulary.size()) +
                  " pieces, the configuration says " + std::to_string(wanted));
   }
-  if (vocabulary.bos_id() < 0 || vocabulary.eos_id() < 0) {
-    ThrowBadData(file.source_name() + ": the " + side +
-                 " vocabulary has no <s> or no </s>");
-  }
+  CheckSentenceEnds(vocabulary, file.source_name());
 }
 
 }  // namespace
+
+void CheckSentenceEnds(const Vocabulary& vocabulary, const std::string& name) {
+  if (vocabulary.bos_id() >= 0 && vocabulary.eos_id() >= 0) return;
+  ThrowBadData(name +
+               ": the vocabulary has no <s> or no </s>; make it with "
+               "build-vocab");
+}
 
 Model LoadModel(const std::string& path) {
   Model model;
   model.file = OpenModel(path);
   const TransformerConfig config =
-      ConfigFromJson(Metadata(*model.file, "config"), path);
+      ConfigFromJson(model.file->Metadata("config"), path);
   model.vocabularies = LoadVocabularies(*model.file);
   CheckVocabularySize(*model.file, "source", *model.vocabularies.source,
                       config.source_vocab);

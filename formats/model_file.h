@@ -21,6 +21,10 @@ struct VocabularyPair {
   bool joint() const { return source == target; }
 };
 
+// Throws Error (65) beginning with `name` unless the vocabulary has <s> and
+// </s>, which every model needs.
+void CheckSentenceEnds(const Vocabulary& vocabulary, const std::string& name);
+
 // A loaded model, ready for inference. The weights stay in the mapped file.
 struct Model {
   std::optional<TensorFile> file;

@@ -23,27 +23,6 @@ std::vector<std::string> HashKeys(size_t num_vocabularies) {
   return {"sha256.vocab.source", "sha256.vocab.target"};
 }
 
-const std::string* FindMetadata(const TensorFile& file,
-                                const std::string& key) {
-  const auto& metadata = file.collection().metadata;
-  const auto found = metadata.find(key);
-  return found == metadata.end() ? nullptr : &found->second;
-}
-
-void CheckFormat(const TensorFile& file) {
-  const std::string* format = FindMetadata(file, "format");
-  if (format == nullptr || *format != kFormat) {
-    ThrowBadData(file.source_name() +
-                 ": not a packed corpus (its metadata have no format "
-                 "pipeformer-corpus); make one with tokenize --to tensors");
-  }
-  const std::string* version = FindMetadata(file, "version");
-  if (version != nullptr && *version == kVersion) return;
-  ThrowBadData(file.source_name() + ": packed corpus of version " +
-               (version == nullptr ? "none" : Quoted(*version)) +
-               ", this program reads version 1; make it anew with tokenize");
-}
-
 void CheckSide(const PackedSide& side, const std::string& name) {
   const auto& offsets = side.offsets;
   if (offsets.empty() || offsets.front() != 0 ||
@@ -99,7 +78,7 @@ std::span<const int32_t> PackedSide::At(size_t index) const {
 }
 
 PackedCorpus ReadPackedCorpus(const TensorFile& file) {
-  CheckFormat(file);
+  file.RequireFormat(kFormat, kVersion, "make one with tokenize --to tensors");
   PackedCorpus corpus;
   const bool pairs = file.collection().Find("source.ids") != nullptr;
   for (const std::string& prefix : Prefixes(pairs ? 2 : 1)) {
@@ -117,8 +96,9 @@ PackedCorpus ReadPackedCorpus(const TensorFile& file) {
   }
   for (const size_t count : {1, 2}) {
     for (const std::string& key : HashKeys(count)) {
-      const std::string* hash = FindMetadata(file, key);
-      if (hash != nullptr) corpus.vocabulary_hashes.push_back(*hash);
+      const auto hash = file.collection().metadata.find(key);
+      if (hash == file.collection().metadata.end()) continue;
+      corpus.vocabulary_hashes.push_back(hash->second);
     }
   }
   if (corpus.vocabulary_hashes.empty()) {

@@ -75,6 +75,34 @@ void TensorFile::CopyUnaligned() {
   }
 }
 
+void TensorFile::RequireFormat(const std::string& format,
+                               const std::string& version,
+                               const std::string& remedy) const {
+  const auto& metadata = collection_.metadata;
+  const auto said = [&](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string("missing")
+                                   : Quoted(found->second);
+  };
+  if (said("format") != Quoted(format)) {
+    ThrowBadData(source_name_ + ": is no " + format +
+                 ": metadata `format` is " + said("format") + "; " + remedy);
+  }
+  if (said("version") != Quoted(version)) {
+    ThrowBadData(source_name_ + ": " + format + " of version " +
+                 said("version") + ", this program reads version " + version +
+                 "; " + remedy);
+  }
+}
+
+const std::string& TensorFile::Metadata(const std::string& key) const {
+  const auto found = collection_.metadata.find(key);
+  if (found == collection_.metadata.end()) {
+    ThrowBadData(source_name_ + ": metadata `" + key + "` are missing");
+  }
+  return found->second;
+}
+
 const TensorView& TensorFile::At(std::string_view name) const {
   const TensorView* tensor = collection_.Find(name);
   if (tensor == nullptr) {

@@ -30,6 +30,14 @@ class TensorFile {
 
   const TensorCollection& collection() const { return collection_; }
 
+  // Throws kBadData with `remedy` unless the metadata `format` and `version`
+  // are these.
+  void RequireFormat(const std::string& format, const std::string& version,
+                     const std::string& remedy) const;
+
+  // The metadata under `key`. Throws kBadData naming the file and the key.
+  const std::string& Metadata(const std::string& key) const;
+
   // The tensor of that name. Throws kBadData naming the file, the tensor and
   // the names there are.
   const TensorView& At(std::string_view name) const;

@@ -30,17 +30,8 @@ void ForEachField(Position& p, Visit visit) {
   visit("stopped_early", p.stopped_early);
 }
 
-std::string Metadata(const TensorFile& file, const std::string& key) {
-  const auto found = file.collection().metadata.find(key);
-  if (found == file.collection().metadata.end()) {
-    ThrowBadData(file.source_name() + ": is no training state: metadata '" +
-                 key + "' is missing; remove it or use --restart");
-  }
-  return found->second;
-}
-
 Json ParseMetadata(const TensorFile& file, const std::string& key) {
-  Json json = Json::parse(Metadata(file, key), nullptr, false);
+  Json json = Json::parse(file.Metadata(key), nullptr, false);
   if (!json.is_object()) {
     ThrowBadData(file.source_name() + ": metadata '" + key +
                  "' is no JSON object; remove the file or use --restart");
@@ -97,11 +88,7 @@ void ReadTrainingState(const std::string& path,
                        ParameterTable& parameters, OptimizerState& optimizer,
                        TrainingPosition& position) {
   const TensorFile file = TensorFile::Open(path);
-  if (Metadata(file, "format") != kFormat ||
-      Metadata(file, "version") != kVersion) {
-    ThrowBadData(path + ": is no training state of version " + kVersion +
-                 "; remove it or use --restart");
-  }
+  file.RequireFormat(kFormat, kVersion, "remove it or use --restart");
   CheckIdentity(ParseMetadata(file, "identity"), identity, path);
   const Json where = ParseMetadata(file, "position");
   try {

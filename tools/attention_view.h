@@ -12,11 +12,11 @@
 namespace pipeformer {
 
 struct AttentionSelection {
-  std::vector<std::string> kinds;  // encoder, decoder, cross; empty: all
-  std::vector<int64_t> layers;     // negative ones count from the top
-  std::vector<int64_t> heads;      // empty: all, as for layers
-  std::string average;             // heads, layers or both; empty: none
-  int64_t top_k = 0;               // weights kept in each row, 0: all
+  std::vector<std::string> kinds = {};  // encoder, decoder, cross; empty: all
+  std::vector<int64_t> layers = {};     // negative ones count from the top
+  std::vector<int64_t> heads = {};      // empty: all, as for layers
+  std::string average = {};             // heads, layers or both; empty: none
+  int64_t top_k = 0;                    // weights kept in each row, 0: all
 };
 
 // One matrix as shown; an average has layer or head -1.

@@ -28,11 +28,7 @@ VocabularyPair LoadVocabularies(const std::vector<std::string>& files) {
   const auto load = [](const std::string& file) {
     auto vocabulary = std::make_shared<const Vocabulary>(
         ReadAll(*OpenInput(file), kMaxBytes), file);
-    if (vocabulary->bos_id() < 0 || vocabulary->eos_id() < 0) {
-      ThrowBadData(file +
-                   ": the vocabulary has no <s> or no </s>; make it with "
-                   "build-vocab");
-    }
+    CheckSentenceEnds(*vocabulary, file);
     return vocabulary;
   };
   const auto source = load(files[0]);

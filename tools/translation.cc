@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/numbers.h"
+#include "tools/attention_view.h"
 
 namespace pipeformer {
 namespace {
@@ -65,32 +66,29 @@ SearchOptions FitSearch(SearchOptions options, const Transformer& network,
 
 std::vector<AlignedPair> Align(const ForcedResult& forced,
                                const TranslationOptions& options) {
-  int last = 0;
+  // Only the last layer of the decoder matters, so that of the encoder may be
+  // given by any number.
+  const AttentionSelection last = {
+      .kinds = {"cross"}, .layers = {-1}, .average = "heads"};
+  int64_t num_layers = 0;
   for (const AttentionMatrix& m : forced.attention) {
-    if (m.kind == AttentionKind::kCross) last = std::max(last, m.layer);
+    if (m.kind == AttentionKind::kCross) {
+      num_layers = std::max<int64_t>(num_layers, m.layer + 1);
+    }
   }
-  int64_t queries = 0, keys = 0, heads = 0;
-  std::vector<float> mean;  // [queries, keys]
-  for (const AttentionMatrix& m : forced.attention) {
-    if (m.kind != AttentionKind::kCross || m.layer != last) continue;
-    queries = m.queries;
-    keys = m.keys;
-    ++heads;
-    mean.resize(m.weights.size());
-    for (size_t i = 0; i < mean.size(); ++i) mean[i] += m.weights[i];
-  }
+  const ShownAttention mean =
+      Select(forced.attention, last, num_layers, num_layers).at(0);
   std::vector<AlignedPair> pairs;
-  for (int64_t t = 0; t + 1 < queries; ++t) {
-    const float* row = mean.data() + t * keys;
-    const int64_t best = std::max_element(row, row + keys - 1) - row;
-    for (int64_t s = 0; s + 1 < keys; ++s) {
-      const float weight = row[s] / static_cast<float>(heads);
+  for (int64_t t = 0; t + 1 < mean.queries; ++t) {
+    const float* row = mean.weights.data() + t * mean.keys;
+    const int64_t best = std::max_element(row, row + mean.keys - 1) - row;
+    for (int64_t s = 0; s + 1 < mean.keys; ++s) {
       const bool chosen =
           options.alignment == AlignmentKind::kSoft ||
           (options.alignment == AlignmentKind::kHard && s == best) ||
           (options.alignment == AlignmentKind::kThreshold &&
-           static_cast<double>(weight) > options.alignment_threshold);
-      if (chosen) pairs.push_back({s, t, weight});
+           static_cast<double>(row[s]) > options.alignment_threshold);
+      if (chosen) pairs.push_back({s, t, row[s]});
     }
   }
   return pairs;

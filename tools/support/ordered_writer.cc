@@ -11,10 +11,14 @@ OrderedWriter::OrderedWriter(Sink sink, uint64_t max_ahead)
   Check(max_ahead > 0, "OrderedWriter needs room for one result");
 }
 
-OrderedWriter::OrderedWriter(Tool& tool, uint64_t max_ahead)
+OrderedWriter::OrderedWriter(Tool& tool, uint64_t max_ahead, WriteBytes write)
     : OrderedWriter(
-          [&tool](Result&& result) {
-            if (!result.bytes.empty()) tool.output().Write(result.bytes);
+          [&tool, write = std::move(write)](Result&& result) {
+            if (write) {
+              write(result.bytes);
+            } else if (!result.bytes.empty()) {
+              tool.output().Write(result.bytes);
+            }
             for (const auto& problem : result.problems) tool.BadRecord(problem);
           },
           max_ahead) {}

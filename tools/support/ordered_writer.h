@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/support/tool.h"
@@ -32,8 +33,10 @@ class OrderedWriter {
   // At most `max_ahead` results are under way at once (Requires: > 0).
   OrderedWriter(Sink sink, uint64_t max_ahead);
 
-  // The usual sink: bytes to the tool's output, problems to its BadRecord.
-  OrderedWriter(Tool& tool, uint64_t max_ahead);
+  // The usual sink: bytes to `write`, or else to the tool's output, problems to
+  // its BadRecord.
+  using WriteBytes = std::function<void(std::string_view)>;
+  OrderedWriter(Tool& tool, uint64_t max_ahead, WriteBytes write = nullptr);
 
   // Waits until result `index` may be begun: no more than max_ahead after the
   // last one written. False when the run has failed and should stop. For the

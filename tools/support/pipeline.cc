@@ -166,17 +166,8 @@ void FilterChunks(Tool& tool, const MakeChunkWork& make_work,
                                    .chunk_records = chunk_records,
                                    .stop_at_bad_record = tool.options().strict};
   LineReader reader = tool.OpenLines();
-  Output& output = tool.output();  // fails before the work, not after it
-  OrderedWriter writer(
-      [&](Result&& result) {
-        if (write) {
-          write(result.bytes);
-        } else {
-          output.Write(result.bytes);
-        }
-        for (const auto& problem : result.problems) tool.BadRecord(problem);
-      },
-      MaxChunksAhead(options));
+  tool.output();  // fails before the work, not after it
+  OrderedWriter writer(tool, MaxChunksAhead(options), write);
   const MakeChunkWork counted = [&]() -> ChunkWork {
     return [&tool, work = make_work()](std::span<const InputRecord> records) {
       for (const InputRecord& record : records) {
