@@ -120,6 +120,12 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
        .target = &n.decoder_layers,
        .min = 1,
        .max = 1000},
+  };
+}
+
+std::vector<Option> VariantOptions(TrainSettings& s) {
+  TransformerConfig& n = s.network;
+  return {
       {.name = "transformer-ffn-activation",
        .value = "relu|gelu|swish",
        .help = "non-linearity of the feed-forward layers (relu)",
@@ -140,12 +146,6 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
            [&s](const std::string& text) {
              s.tied_embeddings = text == "true";
            }},
-  };
-}
-
-std::vector<Option> DropoutOptions(TrainSettings& s) {
-  TransformerConfig& n = s.network;
-  return {
       {.name = "transformer-dropout",
        .value = "P",
        .help = "dropout of sublayers and embeddings",
@@ -248,7 +248,7 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
 
 std::vector<Option> TrainOptions(TrainSettings& settings) {
   std::vector<Option> all;
-  for (auto part : {DataOptions, NetworkOptions, DropoutOptions,
+  for (auto part : {DataOptions, NetworkOptions, VariantOptions,
                     OptimiserOptions, CourseOptions}) {
     for (Option& option : part(settings)) all.push_back(std::move(option));
   }
