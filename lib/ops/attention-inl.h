@@ -49,7 +49,7 @@ struct Head {
 };
 
 HWY_INLINE Head HeadOf(Matrix query, const AttentionGroup& g,
-            const AttentionOptions& options, int64_t h) {
+                       const AttentionOptions& options, int64_t h) {
   const int64_t head_dim = query.cols / options.num_heads;
   const int64_t column = h * head_dim;
   return {.head_dim = head_dim,
