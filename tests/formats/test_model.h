@@ -16,9 +16,12 @@ namespace pipeformer {
 // `text`, after <unk> <s> </s>.
 inline std::shared_ptr<const Vocabulary> LetterVocabulary(
     const std::string& text, int64_t vocab_size) {
+  VocabularyOptions options;
+  options.model_type = "char";
+  options.vocab_size = vocab_size;
   bool given = false;
-  const TrainedVocabulary trained = TrainVocabulary(
-      {.model_type = "char", .vocab_size = vocab_size}, [&](std::string* line) {
+  const TrainedVocabulary trained =
+      TrainVocabulary(options, [&](std::string* line) {
         *line = text;
         return !given && (given = true);
       });
