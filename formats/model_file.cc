@@ -1,6 +1,8 @@
 #include "formats/model_file.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "formats/model_config.h"
@@ -61,6 +63,25 @@ void CheckVocabularySize(const TensorFile& file, const char* side,
   CheckSentenceEnds(vocabulary, file.source_name());
 }
 
+// The values of `p` in `file`: of its shape, and all finite. One that is not
+// would leave sentences without any translation.
+std::span<const float> WeightsOf(const TensorFile& file, const Parameter& p) {
+  const auto values =
+      file.At(p.name, DType::kF32, ShapeOf(p)).Elements<float>();
+  const auto magnitude = [](float v) {
+    return std::bit_cast<uint32_t>(v) & 0x7fffffffu;
+  };
+  uint32_t largest = 0;  // of the bits, which order as the numbers do
+  for (const float v : values) largest = std::max(largest, magnitude(v));
+  constexpr uint32_t kInfinity = 0x7f800000u;
+  if (largest >= kInfinity) {
+    ThrowBadData(file.source_name() + ": tensor '" + p.name +
+                 "' has a weight that is not finite: the training diverged or "
+                 "the file is damaged");
+  }
+  return values;
+}
+
 }  // namespace
 
 void CheckSentenceEnds(const Vocabulary& vocabulary, const std::string& name) {
@@ -82,9 +103,8 @@ Model LoadModel(const std::string& path) {
                       config.target_vocab);
   model.network = std::make_unique<Transformer>(config);
   model.network->parameters().ForEachParameter([&](Parameter& p) {
-    const TensorView& tensor = model.file->At(p.name, DType::kF32, ShapeOf(p));
     // The network never writes to its weights outside training.
-    auto* data = const_cast<float*>(tensor.Elements<float>().data());
+    auto* data = const_cast<float*>(WeightsOf(*model.file, p).data());
     p.value = DenseMatrix(data, p.rows, p.cols);
   });
   model.network->Pack();
@@ -124,8 +144,7 @@ void WriteModel(const Transformer& network, const VocabularyPair& vocabularies,
 void CopyWeights(const std::string& path, Transformer& network) {
   const TensorFile file = OpenModel(path);
   network.parameters().ForEachParameter([&](Parameter& p) {
-    const auto values =
-        file.At(p.name, DType::kF32, ShapeOf(p)).Elements<float>();
+    const auto values = WeightsOf(file, p);
     std::copy(values.begin(), values.end(), p.value.data);
   });
 }

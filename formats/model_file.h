@@ -34,9 +34,10 @@ struct Model {
 
 // Maps `path` and packs the weights for inference. Throws Error: 66 when it is
 // missing; 65 naming the path and what is wrong when it is no model, of a newer
-// version, its tensors do not fit its configuration, or a vocabulary does not
-// have its recorded hash. The hash of the weights is for comparing models; it
-// is not checked on loading, so that a large model starts at once.
+// version, its tensors do not fit its configuration, a weight is not finite, or
+// a vocabulary does not have its recorded hash. The hash of the weights is for
+// comparing models; it is not checked on loading, so that a large model starts
+// at once.
 Model LoadModel(const std::string& path);
 
 // Writes `network` with its present values, whole or not at all. Throws what
@@ -45,7 +46,8 @@ void WriteModel(const Transformer& network, const VocabularyPair& vocabularies,
                 const std::string& path);
 
 // Copies the weights of the model at `path` into `network`, for training on.
-// Throws Error (65) naming what differs unless the shapes agree.
+// Throws Error (65) naming what differs unless the shapes agree, or the tensor
+// with a weight that is not finite.
 void CopyWeights(const std::string& path, Transformer& network);
 
 }  // namespace pipeformer

@@ -28,7 +28,7 @@ using TakeResult = std::function<void(SearchResult)>;
 class BeamSearch {
  public:
   // Requires: `model` is packed and outlives the search; 1 <= n_best <=
-  // beam_size <= target_vocab.
+  // beam_size. A beam may be larger than the vocabulary.
   BeamSearch(const Transformer& model, const SearchOptions& options);
   ~BeamSearch();
 

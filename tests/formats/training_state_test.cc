@@ -1,0 +1,149 @@
+#include "formats/training_state.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "lib/base/error.h"
+
+namespace pipeformer {
+namespace {
+
+enum class Averages { kNo, kYes };
+
+// Two parameters with some numbers everywhere, the same for the same `first`.
+struct State {
+  explicit State(float first, Averages averages = Averages::kYes) {
+    parameters.DeclareMatrix("weight", 2, 3, {});
+    parameters.DeclareVector("bias", 4, 0);
+    parameters.Allocate();
+    optimizer.step = static_cast<int64_t>(first);
+    const auto size = static_cast<size_t>(parameters.size());
+    for (size_t i = 0; i < size; ++i) {
+      const float number = first + static_cast<float>(i) / 3;
+      parameters.values()[i] = number;
+      optimizer.first_moment.push_back(-number);
+      optimizer.second_moment.push_back(number * number);
+      if (averages == Averages::kYes) {
+        optimizer.averages.push_back(number / 2);
+      }
+    }
+  }
+
+  void Save(const std::string& path, const TrainingIdentity& identity) const {
+    WriteTrainingState(parameters, optimizer, position, identity, path);
+  }
+  void Load(const std::string& path, const TrainingIdentity& identity) {
+    ReadTrainingState(path, identity, parameters, optimizer, position);
+  }
+
+  ParameterTable parameters;
+  OptimizerState optimizer;
+  TrainingPosition position;
+};
+
+const TrainingIdentity kIdentity = {
+    {"corpus", "abc"}, {"--seed", 1}, {"--learn-rate", 0.01}};
+
+std::string Bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class TrainingStateFile : public testing::Test {
+ protected:
+  // `path_` is refused as bad data, in a message with all `words`.
+  void ExpectRefused(const TrainingIdentity& identity,
+                     const std::vector<std::string>& words) {
+    try {
+      State(1).Load(path_, identity);
+      FAIL() << "was accepted";
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      EXPECT_EQ(error.code(), ExitCode::kBadData);
+      EXPECT_EQ(message.find(path_), 0u) << message;
+      for (const std::string& word : words) {
+        EXPECT_NE(message.find(word), std::string::npos)
+            << word << " in: " << message;
+      }
+    }
+  }
+
+  const std::string path_ = testing::TempDir() + "some.state";
+};
+
+TEST_F(TrainingStateFile, SaveLoadSaveGivesTheSameBytes) {
+  for (const Averages averages : {Averages::kYes, Averages::kNo}) {
+    State state(7, averages), other(2, averages);
+    state.position = {.epoch = 3,
+                      .batch = 5,
+                      .seconds = 12.1,
+                      .validations = 2,
+                      .best = -1.0 / 3,
+                      .has_best = true,
+                      .stalled = 1,
+                      .validated = false,
+                      .stopped_early = true};
+    state.Save(path_, kIdentity);
+    other.Load(path_, kIdentity);
+    const std::string again = testing::TempDir() + "again.state";
+    other.Save(again, kIdentity);
+    EXPECT_EQ(Bytes(path_), Bytes(again));
+    EXPECT_EQ(other.optimizer.step, 7);
+    EXPECT_EQ(other.optimizer.second_moment, state.optimizer.second_moment);
+    EXPECT_EQ(other.position.best, -1.0 / 3);
+    EXPECT_EQ(other.position.batch, 5);
+    EXPECT_FALSE(other.position.validated);
+    EXPECT_TRUE(other.position.stopped_early);
+  }
+}
+
+TEST_F(TrainingStateFile, NamesTheSettingThatChanged) {
+  State(1).Save(path_, kIdentity);
+  State(2).Load(path_, kIdentity);
+  TrainingIdentity changed = kIdentity;
+  changed["--learn-rate"] = 0.02;
+  ExpectRefused(changed, {"--learn-rate", "0.01", "0.02", "--restart"});
+  changed = kIdentity;
+  changed["--clip-norm"] = 1;
+  ExpectRefused(changed, {"--clip-norm", "--restart"});
+}
+
+TEST_F(TrainingStateFile, NamesWhatIsDamaged) {
+  State(1).Save(path_, kIdentity);
+  const std::string good = Bytes(path_);
+  const auto write = [&](const std::string& bytes) {
+    std::ofstream(path_, std::ios::binary) << bytes;
+  };
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    EXPECT_NE(bytes.find(from), std::string::npos);
+    return bytes.replace(bytes.find(from), from.size(), to);
+  };
+  write(good.substr(0, good.size() / 2));
+  ExpectRefused(kIdentity, {});
+  write(replaced("pipeformer-training-state", "pipeformer-training-taste"));
+  ExpectRefused(kIdentity, {"--restart"});
+  write(replaced("\\\"epoch\\\"", "\\\"epoxy\\\""));
+  ExpectRefused(kIdentity, {"position", "epoch"});
+  write(replaced("\"first_moment\"", "\"first_minute\""));
+  ExpectRefused(kIdentity, {"first_moment"});
+}
+
+TEST_F(TrainingStateFile, NamesTheBufferThatIsMissing) {
+  State(1, Averages::kNo).Save(path_, kIdentity);
+  ExpectRefused(kIdentity, {"averages"});
+}
+
+TEST_F(TrainingStateFile, AMissingFileIsMissingInput) {
+  try {
+    State(1).Load(testing::TempDir() + "none.state", kIdentity);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kInputMissing);
+  }
+}
+
+}  // namespace
+}  // namespace pipeformer

@@ -1,0 +1,274 @@
+// What beam search finds: in small worlds everything there is, elsewhere what
+// a slow twin finds, within its limits.
+#include "lib/search/beam_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "lib/search/forced.h"
+#include "tests/nn/test_network.h"
+#include "tests/search/search_twin.h"
+
+namespace pipeformer {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+// Every sequence of the words 0, 3, 4, 5, 6 of at most `longest` words.
+std::vector<Ids> AllSequences(size_t longest) {
+  std::vector<Ids> all = {{}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].size() == longest) continue;
+    for (const int32_t word : {0, 3, 4, 5, 6}) {
+      Ids longer = all[i];
+      longer.push_back(word);
+      all.push_back(longer);
+    }
+  }
+  return all;
+}
+
+class FiveWords : public testing::TestWithParam<double> {
+ protected:
+  static constexpr size_t kLongest = 4;
+
+  FiveWords() : model_(SmallWorld(7, 3)), all_(AllSequences(kLongest)) {
+    options_.beam_size = options_.n_best = static_cast<int64_t>(all_.size());
+    options_.max_length = kLongest;
+    options_.normalize = GetParam();
+    options_.suppressed = {1};
+  }
+
+  std::unique_ptr<Transformer> model_;
+  std::vector<Ids> all_;
+  SearchOptions options_;
+};
+
+TEST_P(FiveWords, ALargeBeamFindsWhatEnumerationFinds) {
+  ASSERT_EQ(all_.size(), 781u);  // 1 + 5 + 25 + 125 + 625
+  const Ids source = {3, 6, 0, 5};
+  std::vector<ForcedPair> pairs;
+  for (const Ids& ids : all_) pairs.push_back({source, ids});
+  const std::vector<ForcedResult> forced =
+      ForcedDecoder(*model_, options_.boundary).Run(pairs, WantAttention::kNo);
+  std::map<Ids, const ForcedResult*> expected;
+  double best = -1e9;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    expected[all_[i]] = &forced[i];
+    best =
+        std::max(best, NormalizedScore(forced[i].log_prob,
+                                       static_cast<int64_t>(all_[i].size()) + 1,
+                                       GetParam()));
+  }
+  const std::vector<Hypothesis> found =
+      Search(*model_, options_, {source}).front();
+  ASSERT_EQ(found.size(), all_.size());
+  EXPECT_EQ(found[0].score, best);
+  std::set<Ids> seen;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Hypothesis& h = found[i];
+    EXPECT_TRUE(seen.insert(h.ids).second);
+    ASSERT_TRUE(expected.contains(h.ids));
+    EXPECT_EQ(h.token_log_probs, expected[h.ids]->token_log_probs);
+    EXPECT_EQ(h.log_prob, expected[h.ids]->log_prob);
+    const double length = static_cast<double>(h.ids.size() + 1);
+    EXPECT_NEAR(h.score, h.log_prob / std::pow(length, GetParam()), 1e-12);
+    if (i > 0) EXPECT_GE(found[i - 1].score, h.score);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LengthPenalties, FiveWords, testing::Values(0.0, 0.6));
+
+TEST(NormalizedScore, DividesByThePowerOfTheLength) {
+  EXPECT_EQ(NormalizedScore(-8, 4, 0), -8);
+  EXPECT_EQ(NormalizedScore(-8, 4, 1), -2);
+  EXPECT_EQ(NormalizedScore(-8, 4, 0.5), -4);
+}
+
+// Networks of 77 pieces go on to their limits; those of 9 end early.
+struct Beam {
+  int64_t vocab;
+  int64_t beam_size;
+};
+
+class BeamSearchTwin : public testing::TestWithParam<Beam> {
+ protected:
+  BeamSearchTwin() {
+    options_.beam_size = options_.n_best = GetParam().beam_size;
+    options_.max_length = 12;
+    options_.suppressed = {0, 1};
+  }
+  SearchOptions options_;
+};
+
+TEST_P(BeamSearchTwin, FindsTheSame) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const auto model = SmallWorld(GetParam().vocab, seed);
+    const auto sources = RandomSources(5, 9, GetParam().vocab, seed);
+    const auto found = Search(*model, options_, sources);
+    for (size_t s = 0; s < sources.size(); ++s) {
+      const auto slow = SlowBeamSearch(*model, options_, sources[s]);
+      ASSERT_EQ(found[s].size(), slow.size());
+      for (size_t i = 0; i < slow.size(); ++i) {
+        EXPECT_EQ(found[s][i].ids, slow[i].ids);
+        EXPECT_EQ(found[s][i].token_log_probs, slow[i].token_log_probs);
+        EXPECT_EQ(found[s][i].log_prob, slow[i].log_prob);
+        EXPECT_NEAR(found[s][i].score, slow[i].score, 1e-12);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Beams, BeamSearchTwin,
+                         testing::Values(Beam{77, 1}, Beam{77, 4}, Beam{9, 1},
+                                         Beam{9, 2}, Beam{9, 5},
+                                         // Larger than the vocabulary: the
+                                         // first step cannot fill it.
+                                         Beam{9, 30}));
+
+TEST(BeamSearch, BeamOneIsGreedy) {
+  const auto model = SmallWorld(9, 5);
+  const SearchOptions options = {
+      .beam_size = 1, .max_length = 15, .max_length_factor = 10};
+  const auto sources = RandomSources(12, 8, 9, 6);
+  const auto found = Search(*model, options, sources);
+  std::set<size_t> lengths;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    Ids greedy;
+    while (greedy.size() < 15) {
+      const auto next = NextLogProbs(*model, options, sources[s], greedy);
+      const auto best = std::max_element(next.begin(), next.end());
+      const auto id = static_cast<int32_t>(best - next.begin());
+      if (id == options.boundary.eos) break;
+      greedy.push_back(id);
+    }
+    ASSERT_EQ(found[s].size(), 1u);
+    EXPECT_EQ(found[s][0].ids, greedy);
+    lengths.insert(greedy.size());
+  }
+  EXPECT_GT(lengths.size(), 1u);  // else the test shows little
+}
+
+TEST(BeamSearch, FinishedHypothesisSurvivesLongerOnes) {
+  // With a beam of one ended hypothesis and the rest going on, the ended one
+  // is still there at the end, and without normalisation it may well be best.
+  const auto model = SmallWorld(9, 7);
+  const SearchOptions options = {
+      .beam_size = 4, .n_best = 4, .normalize = 0, .max_length = 12};
+  const auto sources = RandomSources(20, 8, 9, 8);
+  int survived = 0;
+  for (const auto& hypotheses : Search(*model, options, sources)) {
+    ASSERT_EQ(hypotheses.size(), 4u);
+    size_t longest = 0;
+    for (const Hypothesis& h : hypotheses) {
+      longest = std::max(longest, h.ids.size());
+    }
+    if (hypotheses[0].ids.size() < longest) ++survived;
+  }
+  EXPECT_GT(survived, 0);
+}
+
+TEST(BeamSearch, NBestIsTheBeginningOfTheBeam) {
+  const auto model = SmallWorld(9, 9);
+  const auto sources = RandomSources(6, 8, 9, 10);
+  SearchOptions options = {.beam_size = 6, .n_best = 6, .max_length = 10};
+  const auto all = Search(*model, options, sources);
+  options.n_best = 2;
+  const auto two = Search(*model, options, sources);
+  for (size_t s = 0; s < sources.size(); ++s) {
+    ASSERT_EQ(two[s].size(), 2u);
+    for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(Same(two[s][i], all[s][i]));
+    for (size_t i = 1; i < all[s].size(); ++i) {
+      EXPECT_GE(all[s][i - 1].score, all[s][i].score);
+      EXPECT_NE(all[s][i - 1].ids, all[s][i].ids);
+    }
+  }
+}
+
+// Field case sp-leak-output: control pieces do not come out of a search.
+TEST(BeamSearch, SuppressedPiecesNeverAppear) {
+  const auto model = SmallWorld(9, 11);
+  const auto sources = RandomSources(10, 8, 9, 12);
+  SearchOptions options = {.beam_size = 5, .n_best = 5, .max_length = 20};
+  std::set<int32_t> free, suppressed;
+  const auto collect = [&](std::set<int32_t>& ids) {
+    for (const auto& hypotheses : Search(*model, options, sources)) {
+      for (const Hypothesis& h : hypotheses) {
+        ids.insert(h.ids.begin(), h.ids.end());
+      }
+    }
+  };
+  collect(free);
+  options.suppressed = {0, 1, 5};
+  collect(suppressed);
+  EXPECT_TRUE(free.contains(0) || free.contains(1) || free.contains(5));
+  for (const int32_t id : options.suppressed) {
+    EXPECT_FALSE(suppressed.contains(id)) << id;
+  }
+  EXPECT_FALSE(free.contains(2));  // the end symbol is no piece of the text
+}
+
+TEST(BeamSearch, EveryHypothesisKeepsTheLimits) {
+  const auto model = SmallWorld(77, 13);
+  const auto sources = RandomSources(8, 9, 77, 14);
+  const std::pair<int64_t, double> limits[] = {
+      {1, 2}, {7, 2}, {1000, 0}, {1000, 0.5}, {1000, 3}};
+  for (const auto& [max_length, factor] : limits) {
+    const SearchOptions options = {.beam_size = 3,
+                                   .n_best = 3,
+                                   .max_length = max_length,
+                                   .max_length_factor = factor};
+    const auto found = Search(*model, options, sources);
+    bool reached = false;
+    for (size_t s = 0; s < sources.size(); ++s) {
+      const double pieces = static_cast<double>(sources[s].size() + 1);
+      const int64_t limit = std::min(
+          max_length, static_cast<int64_t>(std::ceil(factor * pieces)) + 10);
+      for (const Hypothesis& h : found[s]) {
+        const auto length = static_cast<int64_t>(h.ids.size());
+        EXPECT_LE(length, limit);
+        EXPECT_EQ(h.token_log_probs.size(), h.ids.size() + 1);
+        reached |= length == limit;
+      }
+    }
+    EXPECT_TRUE(reached) << "no limit was met: " << max_length << ", "
+                         << factor;
+  }
+}
+
+TEST(BeamSearch, StopsAtTheLastPositionOfTheNetwork) {
+  TransformerConfig config = SmallConfig();
+  config.max_positions = 12;
+  auto model = RandomNetwork(config, 15);
+  model->Pack();
+  const SearchOptions options = {.beam_size = 2, .n_best = 2};
+  const auto found = Search(*model, options, {{5, 6, 7, 8, 9, 10, 11}});
+  for (const Hypothesis& h : found[0]) EXPECT_LE(h.ids.size(), 11u);
+}
+
+TEST(BeamSearch, SearchesUntiedVocabularies) {
+  TransformerConfig config = SmallConfig();
+  config.tied_embeddings = false;
+  config.target_vocab = 13;
+  auto model = RandomNetwork(config, 16);
+  model->Pack();
+  SearchOptions options = {.beam_size = 4, .n_best = 4, .max_length = 9};
+  options.boundary = {.bos = 5, .eos = 7, .source_eos = 70};
+  for (const auto& source : RandomSources(4, 9, 77, 17)) {
+    const auto found = Search(*model, options, {source}).front();
+    const auto slow = SlowBeamSearch(*model, options, source);
+    ASSERT_EQ(found.size(), slow.size());
+    for (size_t i = 0; i < slow.size(); ++i) {
+      EXPECT_EQ(found[i].ids, slow[i].ids);
+      EXPECT_EQ(found[i].log_prob, slow[i].log_prob);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipeformer

@@ -1,0 +1,98 @@
+// Two hundred updates equal one hundred, saved, read into fresh objects, and
+// one hundred more: bit for bit, in weights, moments, averages and place.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "formats/training_state.h"
+#include "tests/train/toy_training.h"
+
+namespace pipeformer {
+namespace {
+
+class Until : public TrainingListener {
+ public:
+  Until(Trainer& trainer, int64_t step) : trainer_(trainer), step_(step) {}
+
+  void Updated(const UpdateReport&) override {}
+  double Validate(const TrainingPosition& position) override {
+    return static_cast<double>(position.validations % 3);
+  }
+  void Validated(const TrainingPosition&, bool) override {}
+  bool Interrupted() override { return trainer_.state().step >= step_; }
+  double Seconds() override { return 0; }
+
+ private:
+  Trainer& trainer_;
+  int64_t step_;
+};
+
+LoopOptions Options() {
+  return {.batcher = {.batch_rows = 128},
+          .schedule = {.learning_rate = 0.01, .warmup_updates = 20},
+          .after = {.updates = 200},
+          .valid_freq = {.updates = 30}};
+}
+
+ToyOptions Toy() {
+  return {.threads = 2,
+          .dropout = 0.1f,
+          .trainer = {.exponential_smoothing = 0.99f}};
+}
+
+const TrainingIdentity kIdentity = {
+    {"corpus", "abc"}, {"--seed", 1}, {"--learn-rate", 0.01}};
+
+std::string Path(const std::string& name) { return testing::TempDir() + name; }
+
+std::string Bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Save(ToyTraining& toy, const TrainingPosition& position,
+          const std::string& path) {
+  WriteTrainingState(toy.network().parameters(), toy.trainer().state(),
+                     position, kIdentity, path);
+}
+
+void Load(ToyTraining& toy, TrainingPosition& position,
+          const std::string& path) {
+  ReadTrainingState(path, kIdentity, toy.network().parameters(),
+                    toy.trainer().state(), position);
+}
+
+// Trains from `position` until update `step`, or to the end.
+void Train(ToyTraining& toy, TrainingPosition& position, int64_t step) {
+  Until listener(toy.trainer(), step);
+  RunTraining(toy.trainer(), toy.corpus(), Options(), listener, position);
+}
+
+TEST(Resume, TwoHundredUpdatesEqualTwiceAHundred) {
+  ToyTraining whole(Toy()), first(Toy());
+  TrainingPosition whole_position, position;
+  Train(whole, whole_position, 1000);
+  Save(whole, whole_position, Path("whole.state"));
+
+  Train(first, position, 100);
+  ASSERT_EQ(first.trainer().state().step, 100);
+  Save(first, position, Path("half.state"));
+  ToyOptions fresh = Toy();
+  ToyTraining second(fresh);
+  TrainingPosition read;
+  Load(second, read, Path("half.state"));
+  EXPECT_EQ(second.Values(), first.Values());
+  Train(second, read, 1000);
+  Save(second, read, Path("resumed.state"));
+
+  EXPECT_EQ(second.trainer().state().step, 200);
+  EXPECT_EQ(second.Values(), whole.Values());
+  EXPECT_EQ(second.trainer().state().averages,
+            whole.trainer().state().averages);
+  EXPECT_EQ(Bytes(Path("resumed.state")), Bytes(Path("whole.state")));
+  EXPECT_NE(Bytes(Path("half.state")), Bytes(Path("whole.state")));
+}
+
+}  // namespace
+}  // namespace pipeformer

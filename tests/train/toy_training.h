@@ -1,0 +1,100 @@
+// A network of a few thousand numbers that learns to copy, with all it needs.
+#ifndef PIPEFORMER_TESTS_TRAIN_TOY_TRAINING_H_
+#define PIPEFORMER_TESTS_TRAIN_TOY_TRAINING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/random.h"
+#include "lib/base/worker_pool.h"
+#include "lib/data/batcher.h"
+#include "lib/nn/transformer.h"
+#include "lib/train/trainer.h"
+#include "tests/data/test_corpus.h"
+
+namespace pipeformer {
+
+struct ToyOptions {
+  int threads = 1;
+  uint64_t seed = 1;
+  float dropout = 0;
+  TrainerOptions trainer = {};
+  size_t pairs = 200;
+  uint64_t longest = 6;
+};
+
+class ToyTraining {
+ public:
+  explicit ToyTraining(const ToyOptions& options)
+      : memory_(CopyCorpus(options.pairs, options.longest, kVocab, 5)),
+        corpus_(memory_.view()),
+        network_(Config(options)),
+        pool_(options.threads),
+        trainer_(Started(options.seed), corpus_, {},
+                 Seeded(options.trainer, options.seed), pool_) {}
+
+  // Updates with batches of one epoch after another; gives the mean losses.
+  std::vector<double> Run(int64_t updates, double learning_rate) {
+    std::vector<double> losses;
+    for (uint64_t epoch = 0; static_cast<int64_t>(losses.size()) < updates;
+         ++epoch) {
+      for (const Batch& batch :
+           MakeEpoch(corpus_, {.batch_rows = 128}, Random(1).Fork(epoch))) {
+        if (static_cast<int64_t>(losses.size()) == updates) break;
+        const LossSum loss = trainer_.Update(batch, learning_rate).loss;
+        losses.push_back(loss.plain / static_cast<double>(loss.pieces));
+      }
+    }
+    return losses;
+  }
+
+  // A copy of all parameters.
+  std::vector<float> Values() const {
+    const float* values = network_.parameters().values();
+    return {values, values + network_.parameters().size()};
+  }
+
+  Batch FirstBatch() const {
+    return MakeEpoch(corpus_, {.batch_rows = 128}, Random(2)).front();
+  }
+
+  const PairCorpus& corpus() const { return corpus_; }
+  Transformer& network() { return network_; }
+  Trainer& trainer() { return trainer_; }
+
+ private:
+  static constexpr uint64_t kVocab = 12;
+
+  static TransformerConfig Config(const ToyOptions& options) {
+    return {.d_model = 16,
+            .num_heads = 2,
+            .ffn_dim = 32,
+            .encoder_layers = 1,
+            .decoder_layers = 1,
+            .source_vocab = kVocab,
+            .target_vocab = kVocab,
+            .max_positions = 32,
+            .dropout = options.dropout};
+  }
+
+  Transformer& Started(uint64_t seed) {
+    network_.parameters().Allocate();
+    network_.parameters().Initialize(seed);
+    return network_;
+  }
+
+  static TrainerOptions Seeded(TrainerOptions options, uint64_t seed) {
+    options.seed = seed;
+    return options;
+  }
+
+  TestCorpus memory_;
+  PairCorpus corpus_;
+  Transformer network_;
+  WorkerPool pool_;
+  Trainer trainer_;
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TESTS_TRAIN_TOY_TRAINING_H_

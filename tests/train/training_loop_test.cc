@@ -1,0 +1,207 @@
+#include "lib/train/training_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/train/toy_training.h"
+
+namespace pipeformer {
+namespace {
+
+// Writes down what happens; each update takes one and a half seconds.
+class Diary : public TrainingListener {
+ public:
+  explicit Diary(Trainer& trainer)
+      : trainer_(trainer), first_(trainer.state().step) {}
+
+  void Updated(const UpdateReport& report) override {
+    steps.push_back(report.step);
+    losses.push_back(report.result.loss.plain);
+    rates.push_back(report.learning_rate);
+    share = report.share_done;
+  }
+  double Validate(const TrainingPosition&) override {
+    validated.push_back(trainer_.state().step);
+    return quality ? quality(validated.size()) : 0;
+  }
+  void Validated(const TrainingPosition& position, bool is_best) override {
+    best.push_back(is_best);
+    last = position;
+  }
+  bool Interrupted() override {
+    return trainer_.state().step >= interrupt_after;
+  }
+  double Seconds() override {
+    return 1.5 * static_cast<double>(trainer_.state().step - first_);
+  }
+
+  std::vector<int64_t> steps, validated;
+  std::vector<double> losses, rates;
+  std::vector<bool> best;
+  TrainingPosition last;
+  double share = 0;
+  int64_t interrupt_after = 1 << 30;
+  std::function<double(size_t)> quality;
+
+ private:
+  Trainer& trainer_;
+  int64_t first_;
+};
+
+// Batches of all 200 pairs make about twelve updates an epoch.
+LoopOptions Options(Stretch after, Stretch valid_freq) {
+  return {.batcher = {.batch_rows = 128},
+          .schedule = {.kind = ScheduleKind::kConstant,
+                       .learning_rate = 0.01,
+                       .warmup_updates = 0},
+          .after = after,
+          .valid_freq = valid_freq};
+}
+
+class TrainingLoop : public testing::Test {
+ protected:
+  bool Run(const LoopOptions& options) {
+    return RunTraining(toy_.trainer(), toy_.corpus(), options, diary_,
+                       position_);
+  }
+
+  ToyTraining toy_{{.dropout = 0.1f}};
+  Diary diary_{toy_.trainer()};
+  TrainingPosition position_;
+};
+
+using Steps = std::vector<int64_t>;
+
+TEST_F(TrainingLoop, EndsAfterItsUpdatesAndValidatesTheEnd) {
+  EXPECT_TRUE(Run(Options({.updates = 7}, {.updates = 2})));
+  EXPECT_EQ(diary_.steps, (Steps{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(diary_.validated, (Steps{2, 4, 6, 7}));
+  EXPECT_EQ(diary_.share, 1);
+}
+
+TEST_F(TrainingLoop, DoesNotValidateTheEndTwice) {
+  EXPECT_TRUE(Run(Options({.updates = 6}, {.updates = 3})));
+  EXPECT_EQ(diary_.validated, (Steps{3, 6}));
+}
+
+TEST_F(TrainingLoop, EndsAfterItsEpochs) {
+  const LoopOptions options = Options({.epochs = 2}, {.epochs = 1});
+  const int64_t n = UpdatesPerEpoch(toy_.corpus(), options);
+  EXPECT_GT(n, 5);
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.steps.size(), static_cast<size_t>(2 * n));
+  EXPECT_EQ(diary_.validated, (Steps{n, 2 * n}));
+  EXPECT_EQ(position_.epoch, 2);
+}
+
+TEST_F(TrainingLoop, EpochsMayBeFractions) {
+  const LoopOptions options = Options({.epochs = 1.5}, {.epochs = 0.5});
+  const int64_t n = UpdatesPerEpoch(toy_.corpus(), options);
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(static_cast<int64_t>(diary_.steps.size()),
+            n + static_cast<int64_t>(std::ceil(0.5 * static_cast<double>(n))));
+  EXPECT_EQ(diary_.validated.size(), 3u);
+}
+
+TEST_F(TrainingLoop, EndsAfterItsSecondsOfAllRunsTogether) {
+  LoopOptions options = Options({.seconds = 15}, {});
+  diary_.interrupt_after = 4;
+  EXPECT_FALSE(Run(options));
+  EXPECT_EQ(position_.seconds, 6);
+  Diary second(toy_.trainer());
+  EXPECT_TRUE(
+      RunTraining(toy_.trainer(), toy_.corpus(), options, second, position_));
+  EXPECT_EQ(toy_.trainer().state().step, 10);
+}
+
+TEST_F(TrainingLoop, StopsEarlyWhenNothingGetsBetter) {
+  diary_.quality = [](size_t n) { return n == 2 ? 5.0 : 1.0; };
+  LoopOptions options = Options({.updates = 100}, {.updates = 1});
+  options.early_stopping = 3;
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.validated, (Steps{1, 2, 3, 4, 5}));
+  EXPECT_EQ(diary_.best, (std::vector<bool>{true, true, false, false, false}));
+  EXPECT_TRUE(position_.stopped_early);
+  EXPECT_EQ(position_.stalled, 3);
+  EXPECT_EQ(position_.best, 5);
+  // What has stopped early stays so.
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.steps.size(), 5u);
+}
+
+TEST_F(TrainingLoop, NoValueIsBetterThanNone) {
+  diary_.quality = [](size_t) { return -1e9; };
+  EXPECT_TRUE(Run(Options({.updates = 2}, {.updates = 1})));
+  EXPECT_EQ(diary_.best, (std::vector<bool>{true, false}));
+}
+
+TEST_F(TrainingLoop, AnInterruptedRunGoesOnWhereItStood) {
+  const LoopOptions options = Options({.updates = 30}, {.updates = 8});
+  ToyTraining whole({.dropout = 0.1f});
+  Diary expected(whole.trainer());
+  TrainingPosition end;
+  RunTraining(whole.trainer(), whole.corpus(), options, expected, end);
+  for (const int64_t at : {5, 17, 24, 29}) {
+    diary_.interrupt_after = at;
+    EXPECT_FALSE(Run(options));
+    EXPECT_EQ(toy_.trainer().state().step, at);
+    EXPECT_FALSE(position_.stopped_early);
+  }
+  diary_.interrupt_after = 1 << 30;
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.steps, expected.steps);
+  EXPECT_EQ(diary_.losses, expected.losses);
+  EXPECT_EQ(diary_.validated, expected.validated);
+  EXPECT_EQ(toy_.Values(), whole.Values());
+  EXPECT_EQ(position_.epoch, end.epoch);
+  EXPECT_EQ(position_.batch, end.batch);
+  EXPECT_EQ(position_.validations, end.validations);
+}
+
+// Interrupted when all updates are made: the end must not be forgotten.
+TEST_F(TrainingLoop, ValidatesTheEndAlsoWhenInterruptedThere) {
+  diary_.interrupt_after = 5;
+  EXPECT_TRUE(Run(Options({.updates = 5}, {.updates = 10})));
+  EXPECT_EQ(diary_.validated, (Steps{5}));
+}
+
+TEST_F(TrainingLoop, ValidatesWhatAShorterRunLeaves) {
+  diary_.interrupt_after = 5;
+  EXPECT_FALSE(Run(Options({.updates = 9}, {.updates = 10})));
+  EXPECT_TRUE(Run(Options({.updates = 4}, {.updates = 10})));
+  EXPECT_EQ(diary_.validated, (Steps{5}));
+}
+
+// A longer --after continues a training that came to its end, and finds the
+// same validations due as if there had been no end.
+TEST_F(TrainingLoop, ALongerTrainingContinuesAShorterOne) {
+  EXPECT_TRUE(Run(Options({.updates = 5}, {.updates = 4})));
+  EXPECT_EQ(diary_.validated, (Steps{4, 5}));
+  EXPECT_TRUE(Run(Options({.updates = 5}, {.updates = 4})));
+  EXPECT_EQ(diary_.validated, (Steps{4, 5}));  // nothing is left to do
+  EXPECT_TRUE(Run(Options({.updates = 13}, {.updates = 4})));
+  EXPECT_EQ(diary_.validated, (Steps{4, 5, 8, 12, 13}));
+  ToyTraining whole({.dropout = 0.1f});
+  Diary expected(whole.trainer());
+  TrainingPosition end;
+  RunTraining(whole.trainer(), whole.corpus(),
+              Options({.updates = 13}, {.updates = 4}), expected, end);
+  EXPECT_EQ(diary_.losses, expected.losses);
+  EXPECT_EQ(toy_.Values(), whole.Values());
+}
+
+TEST_F(TrainingLoop, TellsTheScheduleHowMuchIsDone) {
+  LoopOptions options = Options({.updates = 4}, {});
+  options.schedule.kind = ScheduleKind::kLinear;
+  EXPECT_TRUE(Run(options));
+  ASSERT_EQ(diary_.rates.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(diary_.rates[i], 0.01 * (1 - static_cast<double>(i) / 4),
+                1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace pipeformer
