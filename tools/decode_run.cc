@@ -1,5 +1,6 @@
 #include "tools/decode_run.h"
 
+#include <cmath>
 #include <map>
 #include <thread>
 #include <utility>
@@ -134,9 +135,7 @@ class DecodeRun {
       sentence.source = vocabulary.Encode(text);
     } else {
       sentence.record = WithId(ParseRecord(text, place), index);
-      if (IsErrorRecord(sentence.record)) {
-        ThrowBadData(place + ": an error record came in");
-      }
+      RefuseErrorRecord(sentence.record, place);
       const Json& json = sentence.record.contains("source")
                              ? sentence.record["source"]
                              : sentence.record;
@@ -145,7 +144,7 @@ class DecodeRun {
     const auto length = static_cast<int64_t>(sentence.source.ids.size());
     if (length > search_.max_length) {
       ThrowBadData(place + ": " + std::to_string(length) +
-                   " pieces, the limit of --max-length and of the model is " +
+                   " pieces, the limit (--max-length, or the model's) is " +
                    std::to_string(search_.max_length) +
                    "; split the sentence or raise --max-length");
     }
@@ -153,7 +152,7 @@ class DecodeRun {
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,
               std::vector<Hypothesis> hypotheses, ForcedDecoder& forced) {
-    if (hypotheses.empty()) {
+    if (hypotheses.empty() || !std::isfinite(hypotheses[0].log_prob)) {
       Emit(index,
            Bad(sentence, name_ + ":" + std::to_string(sentence.line) +
                              ": the model gives no finite probability; it is "
@@ -189,8 +188,7 @@ class DecodeRun {
     Result result{.problems = {message}};
     if (tool_.options().strict) return result;
     result.bytes = settings_.to == "jsonl"
-                       ? DumpRecord(ErrorRecord(sentence.record["id"], message,
-                                                sentence.line))
+                       ? BadRecordLine(sentence.record, message, sentence.line)
                        : "\n";
     return result;
   }
