@@ -50,7 +50,8 @@ class Reader {
   void Field(const char* key, T& value) {
     try {
       if constexpr (std::is_same_v<T, int64_t>) {
-        if (!Find(key).is_number_integer()) Fail(key, "is no whole number");
+        if (!Find(key).is_number_integer())
+          Fail(key, "has the wrong type: " + Find(key).dump());
       }
       value = Find(key).get<T>();
     } catch (const Json::exception&) {

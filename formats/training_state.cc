@@ -126,16 +126,16 @@ void ReadTrainingState(const std::string& path,
   const TensorFile file = TensorFile::Open(path);
   file.RequireFormat(kFormat, kVersion, "remove it or use --restart");
   CheckIdentity(ParseMetadata(file, "identity"), identity, path);
-  if (HashOf(file.collection()) != file.Metadata("sha256")) {
-    ThrowBadData(path +
-                 ": does not have its recorded SHA-256: the file is damaged; "
-                 "remove it or use --restart");
-  }
   const Json where = ParseMetadata(file, "position");
   ReadField(where, "step", optimizer.step, path);
   ForEachField(position, [&](const char* key, auto& field) {
     ReadField(where, key, field, path);
   });
+  if (HashOf(file.collection()) != file.Metadata("sha256")) {
+    ThrowBadData(path +
+                 ": does not have its recorded SHA-256: the file is damaged; "
+                 "remove it or use --restart");
+  }
   CopyInto(file, "values",
            {parameters.values(), static_cast<size_t>(parameters.size())});
   CopyInto(file, "first_moment", optimizer.first_moment);

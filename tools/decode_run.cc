@@ -144,7 +144,7 @@ class DecodeRun {
     const auto length = static_cast<int64_t>(sentence.source.ids.size());
     if (length > search_.max_length) {
       ThrowBadData(place + ": " + std::to_string(length) +
-                   " pieces, the limit (--max-length, or the model's) is " +
+                   " pieces, the limit of --max-length and of the model is " +
                    std::to_string(search_.max_length) +
                    "; split the sentence or raise --max-length");
     }

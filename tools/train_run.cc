@@ -53,7 +53,7 @@ void CheckModelPath(const std::string& path) {
     throw Error(ExitCode::kCannotCreate,
                 path + ": is no regular file; --model names a file");
   }
-  OutputFile probe(path + ".state");  // created and, not committed, removed
+  OutputFile probe(path);  // created and, not committed, removed
 }
 
 class TrainRun : public TrainingListener {
