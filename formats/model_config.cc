@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "lib/base/error.h"
@@ -48,6 +49,10 @@ class Reader {
   template <class T>
   void Field(const char* key, T& value) {
     try {
+      if constexpr (std::is_same_v<T, int64_t>) {
+        if (!Find(key).is_number_integer())
+          Fail(key, "has the wrong type: " + Find(key).dump());
+      }
       value = Find(key).get<T>();
     } catch (const Json::exception&) {
       Fail(key, "has the wrong type: " + Find(key).dump());

@@ -102,11 +102,20 @@ Model LoadModel(const std::string& path) {
   CheckVocabularySize(*model.file, "target", *model.vocabularies.target,
                       config.target_vocab);
   model.network = std::make_unique<Transformer>(config);
+  size_t num_weights = 0;
   model.network->parameters().ForEachParameter([&](Parameter& p) {
     // The network never writes to its weights outside training.
     auto* data = const_cast<float*>(WeightsOf(*model.file, p).data());
     p.value = DenseMatrix(data, p.rows, p.cols);
+    ++num_weights;
   });
+  const size_t vocabularies = model.vocabularies.joint() ? 1 : 2;
+  if (model.file->collection().tensors.size() != num_weights + vocabularies) {
+    ThrowBadData(path + ": has " +
+                 std::to_string(model.file->collection().tensors.size()) +
+                 " tensors, its configuration asks for " +
+                 std::to_string(num_weights + vocabularies));
+  }
   model.network->Pack();
   return model;
 }

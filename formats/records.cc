@@ -111,6 +111,21 @@ bool IsErrorRecord(const Json& record) {
   return error != nullptr && error->is_object();
 }
 
+std::string BadRecordLine(const Json& record, const std::string& message,
+                          int64_t line) {
+  if (IsErrorRecord(record)) return DumpRecord(record);
+  return DumpRecord(ErrorRecord(record.at("id"), message, line));
+}
+
+void RefuseErrorRecord(const Json& record, const std::string& place) {
+  if (!IsErrorRecord(record)) return;
+  const Json& error = record.at("error");
+  const bool told = error.is_object() && error.contains("message") &&
+                    error["message"].is_string();
+  ThrowBadData(place + ": an error record came in" +
+               (told ? ": " + error["message"].get<std::string>() : ""));
+}
+
 bool IsPairRecord(const Json& record) {
   return record.contains("source") && record.contains("target");
 }

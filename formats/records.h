@@ -43,6 +43,15 @@ Json WithId(Json record, uint64_t index);
 Json ErrorRecord(const Json& id, const std::string& message, int64_t line,
                  ExitCode code = ExitCode::kBadData);
 
+// The line for a bad record: an error record with the id of `record`, or
+// `record` itself where it is one of a program before.
+std::string BadRecordLine(const Json& record, const std::string& message,
+                          int64_t line);
+
+// Throws Error (kBadData) with the reason it brings when `record` is an error
+// record.
+void RefuseErrorRecord(const Json& record, const std::string& place);
+
 // Whether `record` is one, from a program before in the pipe.
 bool IsErrorRecord(const Json& record);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "formats/sha256.h"
 #include "formats/tensor_file.h"
 #include "lib/base/error.h"
 
@@ -58,6 +60,39 @@ void CopyInto(const TensorFile& file, const std::string& name,
   std::copy(values.begin(), values.end(), target.begin());
 }
 
+// One number of a position. Throws where it is missing or none that a training
+// can stand at.
+template <class Field>
+void ReadField(const Json& where, const char* key, Field& field,
+               const std::string& path) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  const Json value = where.contains(key) ? where[key] : Json();
+  bool good = false;
+  if constexpr (std::is_same_v<Field, bool>) {
+    good = value.is_boolean();
+  } else if constexpr (std::is_integral_v<Field>) {
+    good = value.is_number_integer() && value >= 0 && value <= kMost;
+  } else {
+    good = value.is_number();
+  }
+  if (!good) {
+    ThrowBadData(path + ": its position has " + key + " " + value.dump() +
+                 ": the file is damaged; remove it or use --restart");
+  }
+  field = value.get<Field>();
+}
+
+// Of the bytes of all tensors and of the position.
+std::string HashOf(const TensorCollection& collection) {
+  Sha256 hash;
+  for (const NamedTensor& t : collection.tensors) hash.Update(t.tensor.bytes);
+  const auto position = collection.metadata.find("position");
+  if (position != collection.metadata.end()) {
+    hash.Update(std::as_bytes(std::span(position->second)));
+  }
+  return hash.HexDigest();
+}
+
 }  // namespace
 
 void WriteTrainingState(const ParameterTable& parameters,
@@ -80,6 +115,7 @@ void WriteTrainingState(const ParameterTable& parameters,
   add("first_moment", optimizer.first_moment);
   add("second_moment", optimizer.second_moment);
   if (!optimizer.averages.empty()) add("averages", optimizer.averages);
+  collection.metadata["sha256"] = HashOf(collection);
   WriteTensorFile(collection, path);
 }
 
@@ -91,13 +127,14 @@ void ReadTrainingState(const std::string& path,
   file.RequireFormat(kFormat, kVersion, "remove it or use --restart");
   CheckIdentity(ParseMetadata(file, "identity"), identity, path);
   const Json where = ParseMetadata(file, "position");
-  try {
-    optimizer.step = where.at("step").get<int64_t>();
-    ForEachField(position, [&](const char* key, auto& field) {
-      where.at(key).get_to(field);
-    });
-  } catch (const Json::exception& error) {
-    ThrowBadData(path + ": its position is damaged: " + error.what());
+  ReadField(where, "step", optimizer.step, path);
+  ForEachField(position, [&](const char* key, auto& field) {
+    ReadField(where, key, field, path);
+  });
+  if (HashOf(file.collection()) != file.Metadata("sha256")) {
+    ThrowBadData(path +
+                 ": does not have its recorded SHA-256: the file is damaged; "
+                 "remove it or use --restart");
   }
   CopyInto(file, "values",
            {parameters.values(), static_cast<size_t>(parameters.size())});

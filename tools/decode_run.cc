@@ -1,5 +1,6 @@
 #include "tools/decode_run.h"
 
+#include <cmath>
 #include <map>
 #include <thread>
 #include <utility>
@@ -134,9 +135,7 @@ class DecodeRun {
       sentence.source = vocabulary.Encode(text);
     } else {
       sentence.record = WithId(ParseRecord(text, place), index);
-      if (IsErrorRecord(sentence.record)) {
-        ThrowBadData(place + ": an error record came in");
-      }
+      RefuseErrorRecord(sentence.record, place);
       const Json& json = sentence.record.contains("source")
                              ? sentence.record["source"]
                              : sentence.record;
@@ -153,7 +152,7 @@ class DecodeRun {
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,
               std::vector<Hypothesis> hypotheses, ForcedDecoder& forced) {
-    if (hypotheses.empty()) {
+    if (hypotheses.empty() || !std::isfinite(hypotheses[0].log_prob)) {
       Emit(index,
            Bad(sentence, name_ + ":" + std::to_string(sentence.line) +
                              ": the model gives no finite probability; it is "
@@ -189,8 +188,7 @@ class DecodeRun {
     Result result{.problems = {message}};
     if (tool_.options().strict) return result;
     result.bytes = settings_.to == "jsonl"
-                       ? DumpRecord(ErrorRecord(sentence.record["id"], message,
-                                                sentence.line))
+                       ? BadRecordLine(sentence.record, message, sentence.line)
                        : "\n";
     return result;
   }

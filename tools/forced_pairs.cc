@@ -29,6 +29,29 @@ void CheckLength(const Sentence& sentence, const char* side,
                "; split the sentence");
 }
 
+// Refuses ids that `vocabulary` does not have, or whose `tokens`, where the
+// record has them, are not its pieces.
+void CheckIds(const std::vector<int32_t>& ids, const Json& json,
+              const Vocabulary& vocabulary, const std::string& place) {
+  const auto tokens = SentenceTokens(json, place);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int32_t id = ids[i];
+    if (id < 0 || id >= vocabulary.size()) {
+      ThrowBadData(place + ": id " + std::to_string(id) +
+                   " is not in the model's vocabulary of " +
+                   std::to_string(vocabulary.size()) +
+                   " pieces; tokenize with the model's own vocabulary");
+    }
+    if (!tokens || tokens->size() != ids.size() || vocabulary.IsUnknown(id) ||
+        (*tokens)[i] == vocabulary.PieceOf(id)) {
+      continue;
+    }
+    ThrowBadData(place + ": token '" + (*tokens)[i] + "' has id " +
+                 std::to_string(id) + ", which is '" + vocabulary.PieceOf(id) +
+                 "' in the model's vocabulary; tokenize with the model's own");
+  }
+}
+
 }  // namespace
 
 ForcedPairs::ForcedPairs(const Model& model, std::string from,
@@ -83,7 +106,7 @@ ForcedRecord ForcedPairs::Read(const InputRecord& record) const {
 
 void ForcedPairs::ReadJson(const std::string& place, ForcedRecord& pair) const {
   const Json& json = pair.record;
-  if (IsErrorRecord(json)) ThrowBadData(place + ": an error record came in");
+  RefuseErrorRecord(json, place);
   const bool translated =
       !json.contains("target") && json.contains("hypotheses") &&
       json["hypotheses"].is_array() && !json["hypotheses"].empty();
@@ -121,6 +144,7 @@ void ForcedPairs::RunTogether(std::span<ForcedRecord> pairs) {
 Sentence EncodeSentence(const Json& json, const Vocabulary& vocabulary,
                         const std::string& place) {
   const auto ids = SentenceIds(json, place);
+  if (ids) CheckIds(*ids, json, vocabulary, place);
   Sentence sentence;
   if (!ids || (json.is_object() && json.contains("text"))) {
     sentence = vocabulary.Encode(SentenceText(json, place));
@@ -131,12 +155,6 @@ Sentence EncodeSentence(const Json& json, const Vocabulary& vocabulary,
   sentence.tokens.clear();
   sentence.offsets.clear();
   for (const int32_t id : *ids) {
-    if (id < 0 || id >= vocabulary.size()) {
-      ThrowBadData(place + ": id " + std::to_string(id) +
-                   " is not in the model's vocabulary of " +
-                   std::to_string(vocabulary.size()) +
-                   " pieces; tokenize with the model's own vocabulary");
-    }
     sentence.tokens.push_back(vocabulary.PieceOf(id));
   }
   return sentence;

@@ -57,8 +57,7 @@ class Formatter {
  private:
   std::string Bad(const InputRecord& input, const ForcedRecord& pair) const {
     if (settings_.to == "jsonl") {
-      return DumpRecord(
-          ErrorRecord(pair.record["id"], pair.problem, input.line.number));
+      return BadRecordLine(pair.record, pair.problem, input.line.number);
     }
     return settings_.to == "text" ? "\n" : FormatTensors(pair, {});
   }

@@ -34,6 +34,8 @@ struct ScoreMetricsOptions {
   bool ter_no_punct = false;
   bool ter_asian_support = false;
   bool ter_case_sensitive = false;
+
+  bool operator==(const ScoreMetricsOptions&) const = default;
 };
 
 // The rows of the option table that set `options`, which must outlive them.

@@ -32,8 +32,7 @@ std::string Format(const ForcedRecord& pair, const std::string& to,
                    const InputRecord& input) {
   if (to == "jsonl") {
     if (pair.problem.empty()) return DumpRecord(ScoreRecord(pair));
-    return DumpRecord(
-        ErrorRecord(pair.record["id"], pair.problem, input.line.number));
+    return BadRecordLine(pair.record, pair.problem, input.line.number);
   }
   if (pair.blank || !pair.problem.empty()) return "\n";
   return NumberText(pair.result.log_prob) + "\n";

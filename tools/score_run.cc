@@ -26,6 +26,15 @@ void RunScore(Tool& tool, const ScoreSettings& settings) {
                          "score twice"
                        : "give --references FILE... or --model FILE");
   }
+  if (metrics && (settings.model.from != ScoreModelOptions().from ||
+                  !settings.model.summary.empty())) {
+    ThrowUsage(
+        "--from and --summary go with --model; hypotheses are lines of "
+        "text, as decode writes them");
+  }
+  if (model && settings.metrics != ScoreMetricsOptions()) {
+    ThrowUsage("the options of metrics go with --references, not with --model");
+  }
   if (metrics) {
     RunScoreMetrics(settings.metrics,
                     settings.to.empty() ? "json" : settings.to, tool);

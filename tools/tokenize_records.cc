@@ -71,48 +71,49 @@ void Tokenizer::CheckCombination() const {
   if (settings_.sample) ThrowUsage("--sample: not with --detokenize");
 }
 
-Tokenizer::Item Tokenizer::Read(const std::string& text,
-                                const std::string& place) const {
-  Item item;
-  item.blank = text.empty();
-  if (item.blank && from_ != "text") {
-    item.is_pair = from_ == "tsv";
-    item.sides.resize(item.is_pair ? 2 : 1);
-    return item;
+// What is read before a fault stays in `item`, so that its id is known.
+void Tokenizer::Read(const std::string& text, const std::string& place,
+                     Item* item) const {
+  item->blank = text.empty();
+  if (item->blank && from_ != "text") {
+    item->is_pair = from_ == "tsv";
+    item->sides.resize(item->is_pair ? 2 : 1);
+    return;
   }
-  if (from_ == "jsonl") return ReadJson(text, place);
+  if (from_ == "jsonl") {
+    ReadJson(text, place, item);
+    return;
+  }
   if (from_ == "tsv") {
     TextPair pair = SplitPair(text, place);
-    item.is_pair = true;
-    item.sides = {{.text = std::move(pair.source)},
-                  {.text = std::move(pair.target)}};
+    item->is_pair = true;
+    item->sides = {{.text = std::move(pair.source)},
+                   {.text = std::move(pair.target)}};
   } else {
-    item.sides = {{.text = text}};
+    item->sides = {{.text = text}};
   }
-  if (!settings_.detokenize) return item;
-  for (Sentence& side : item.sides) {
+  if (!settings_.detokenize) return;
+  for (Sentence& side : item->sides) {
     if (from_ == "ids") {
       side.ids = ParseIds(side.text, place);
     } else {
       side.tokens = SplitPieces(side.text);
     }
   }
-  return item;
 }
 
-Tokenizer::Item Tokenizer::ReadJson(const std::string& text,
-                                    const std::string& place) const {
-  Item item = {.json = ParseRecord(text, place)};
-  if (IsErrorRecord(item.json)) return item;
-  item.is_pair = IsPairRecord(item.json);
-  if (item.is_pair) {
+void Tokenizer::ReadJson(const std::string& text, const std::string& place,
+                         Item* item) const {
+  item->json = ParseRecord(text, place);
+  if (IsErrorRecord(item->json)) return;
+  item->is_pair = IsPairRecord(item->json);
+  if (item->is_pair) {
     for (const char* key : kSideKeys) {
-      item.sides.push_back(ReadSide(item.json[key], place));
+      item->sides.push_back(ReadSide(item->json[key], place));
     }
   } else {
-    item.sides.push_back(ReadSide(item.json, place));
+    item->sides.push_back(ReadSide(item->json, place));
   }
-  return item;
 }
 
 Sentence Tokenizer::ReadSide(const Json& json, const std::string& place) const {
@@ -199,15 +200,14 @@ void Tokenizer::Convert(const InputRecord& record, Item* item) const {
 }
 
 RecordResult Tokenizer::Process(const InputRecord& record) const {
-  Json id = record.index;
-  if (!record.line.error.empty()) return Bad(record, id, record.line.error);
   const std::string place = record.Place();
+  Item item;
   try {
-    Item item = Read(record.line.text, place);
-    if (item.json.contains("id")) id = item.json["id"];
+    if (!record.line.error.empty()) ThrowBadData(record.line.error);
+    Read(record.line.text, place, &item);
     if (item.sides.empty()) {
       const std::string problem = place + ": an error record came in";
-      if (to_ != "jsonl") return Bad(record, id, problem);
+      if (to_ != "jsonl") return Bad(record, record.index, problem);
       return {.bytes = DumpRecord(WithId(std::move(item.json), record.index)),
               .problem = problem};
     }
@@ -215,8 +215,10 @@ RecordResult Tokenizer::Process(const InputRecord& record) const {
     return {.bytes = Write(std::move(item), record.index)};
   } catch (const Error& error) {
     const std::string message = error.what();
-    const bool placed = message.starts_with(place);
-    return Bad(record, id, placed ? message : place + ": " + message);
+    const bool placed =
+        message == record.line.error || message.starts_with(place);
+    return Bad(record, WithId(std::move(item.json), record.index)["id"],
+               placed ? message : place + ": " + message);
   }
 }
 

@@ -57,8 +57,10 @@ class Tokenizer {
 
   void CheckCombination() const;
   const Vocabulary& VocabularyOf(size_t side) const;
-  Item Read(const std::string& text, const std::string& place) const;
-  Item ReadJson(const std::string& text, const std::string& place) const;
+  void Read(const std::string& text, const std::string& place,
+            Item* item) const;
+  void ReadJson(const std::string& text, const std::string& place,
+                Item* item) const;
   Sentence ReadSide(const Json& json, const std::string& place) const;
   void Convert(const InputRecord& record, Item* item) const;
   Sentence Encode(const std::string& text, size_t side, uint64_t index) const;

@@ -9,6 +9,7 @@
 #include "formats/input.h"
 #include "formats/model_config.h"
 #include "formats/model_file.h"
+#include "formats/output_file.h"
 #include "formats/sha256.h"
 #include "formats/training_state.h"
 #include "lib/base/error.h"
@@ -39,6 +40,20 @@ VocabularyPair LoadVocabularies(const std::vector<std::string>& files) {
 std::string LeftOut(const TrainingData& data) {
   return std::to_string(data.num_blank()) + " blank and " +
          std::to_string(data.num_long()) + " too long left out";
+}
+
+// Fails now, not after hours, where the model cannot be written.
+void CheckModelPath(const std::string& path) {
+  if (path.empty() || path == "-") {
+    ThrowUsage("--model is '" + path +
+               "'; name a file, FILE.state is written beside it");
+  }
+  if (std::filesystem::exists(path) &&
+      !std::filesystem::is_regular_file(path)) {
+    throw Error(ExitCode::kCannotCreate,
+                path + ": is no regular file; --model names a file");
+  }
+  OutputFile probe(path);  // created and, not committed, removed
 }
 
 class TrainRun : public TrainingListener {
@@ -218,6 +233,7 @@ class TrainRun : public TrainingListener {
 
 void RunTrain(Tool& tool, TrainSettings& settings) {
   CompleteSettings(settings, tool.options().seed);
+  CheckModelPath(settings.model);
   TrainRun(tool, settings).Run();
 }
 

@@ -87,9 +87,7 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
         Wait(std::move(pair.source), std::move(pair.target), place);
       } else {
         Json record = ParseRecord(line.text, place);
-        if (IsErrorRecord(record)) {
-          ThrowBadData(place + ": an error record came in");
-        }
+        RefuseErrorRecord(record, place);
         if (!IsPairRecord(record)) {
           ThrowBadData(place + ": the record has no 'source' and 'target'");
         }

@@ -51,6 +51,8 @@ void Output::Write(std::string_view bytes) {
 }
 
 std::unique_ptr<Output> OpenOutput(const std::string& path) {
+  if (path.empty())
+    ThrowUsage("--output is empty; name a file, or - for stdout");
   if (path == "-") {
     return std::make_unique<StreamOutput>("stdout", STDOUT_FILENO);
   }

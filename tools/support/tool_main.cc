@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "lib/base/error.h"
 #include "tools/support/cores.h"
@@ -157,6 +158,10 @@ int ToolMain(int argc, char** argv, const ToolSpec& spec) {
     return static_cast<int>(Run({argv + 1, argv + argc}, spec));
   } catch (const Error& error) {
     return Report(spec, error.code(), error.what());
+  } catch (const std::system_error& error) {  // as std::thread throws
+    return Report(spec, ExitCode::kInternalFault,
+                  std::string("the system refuses: ") + error.what() +
+                      "; if it is short of threads, lower --threads");
   } catch (const std::bad_alloc&) {
     return Report(spec, ExitCode::kInternalFault,
                   "out of memory; use a smaller batch or a larger machine");
