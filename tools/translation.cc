@@ -66,8 +66,7 @@ SearchOptions FitSearch(SearchOptions options, const Transformer& network,
 
 std::vector<AlignedPair> Align(const ForcedResult& forced,
                                const TranslationOptions& options) {
-  // Only the last layer of the decoder matters, so that of the encoder may be
-  // given by any number.
+  // Encoder layers are not selected, so their number does not matter.
   const AttentionSelection last = {
       .kinds = {"cross"}, .layers = {-1}, .average = "heads"};
   int64_t num_layers = 0;

@@ -50,12 +50,6 @@ class BoundedQueue {
     filled_.notify_all();
   }
 
-  // True once `Pop` would give nothing for ever.
-  bool Exhausted() const {
-    const std::lock_guard lock(mutex_);
-    return closed_ && items_.empty();
-  }
-
  private:
   std::optional<T> Take() {
     if (items_.empty()) return std::nullopt;
