@@ -1,6 +1,5 @@
 #include "formats/model_config.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
@@ -16,6 +15,21 @@ using Json = nlohmann::ordered_json;
 template <class Enum>
 using Names = std::initializer_list<std::pair<const char*, Enum>>;
 
+constexpr Names<ModelType> kTypes = {
+    {"transformer", ModelType::kEncoderDecoder},
+    {"transformer-lm", ModelType::kLanguageModel}};
+constexpr Names<TrainedOn> kTrainedOn = {{"pairs", TrainedOn::kPairs},
+                                         {"sentences", TrainedOn::kSentences}};
+constexpr Names<PositionKind> kPositions = {
+    {"sinusoidal", PositionKind::kSinusoidal},
+    {"learned", PositionKind::kLearned},
+    {"relative", PositionKind::kRelative},
+    {"rotary", PositionKind::kRotary},
+    {"alibi", PositionKind::kAlibi}};
+constexpr Names<AttentionScale> kScales = {{"sqrt", AttentionScale::kSqrt},
+                                           {"none", AttentionScale::kNone}};
+constexpr Names<Mask> kMasks = {{"causal", Mask::kCausal},
+                                {"none", Mask::kNone}};
 constexpr Names<Activation> kActivations = {{"relu", Activation::kRelu},
                                             {"gelu", Activation::kGelu},
                                             {"swish", Activation::kSwish}};
@@ -24,9 +38,14 @@ constexpr Names<NormPlace> kNorms = {{"post", NormPlace::kPost},
 constexpr Names<FinalNorm> kFinalNorms = {{"auto", FinalNorm::kAuto},
                                           {"always", FinalNorm::kAlways}};
 
-// Reads or writes one key after another, so that each is named once.
+// Reads or writes one key after another, so that each is named once. What a
+// model may lack (Later), because it is older than the key, keeps its default.
 class Writer {
  public:
+  template <class... Arguments>
+  void Later(Arguments&&... arguments) {
+    Field(arguments...);
+  }
   template <class T>
   void Field(const char* key, const T& value) {
     json[key] = value;
@@ -46,6 +65,10 @@ class Reader {
   Reader(const Json& json, const std::string& source_name)
       : json_(json), source_name_(source_name) {}
 
+  template <class... Arguments>
+  void Later(const char* key, Arguments&&... arguments) {
+    if (json_.contains(key)) Field(key, arguments...);
+  }
   template <class T>
   void Field(const char* key, T& value) {
     try {
@@ -100,6 +123,8 @@ class Reader {
 
 template <class Archive, class Config>
 void VisitConfig(Archive& archive, Config& c) {
+  archive.Later("type", c.type, kTypes);
+  archive.Later("trained_on", c.trained_on, kTrainedOn);
   archive.Field("d_model", c.d_model);
   archive.Field("num_heads", c.num_heads);
   archive.Field("ffn_dim", c.ffn_dim);
@@ -108,6 +133,11 @@ void VisitConfig(Archive& archive, Config& c) {
   archive.Field("activation", c.activation, kActivations);
   archive.Field("norm", c.norm, kNorms);
   archive.Field("final_norm", c.final_norm, kFinalNorms);
+  archive.Later("position", c.position, kPositions);
+  archive.Later("relative_clip", c.relative_clip);
+  archive.Later("attention_scale", c.attention_scale, kScales);
+  archive.Later("attention_window", c.attention_window);
+  archive.Later("decoder_mask", c.decoder_mask, kMasks);
   archive.Field("source_vocab", c.source_vocab);
   archive.Field("target_vocab", c.target_vocab);
   archive.Field("tied_embeddings", c.tied_embeddings);
@@ -139,38 +169,67 @@ TransformerConfig ConfigFromJson(const std::string& json,
   return config;
 }
 
-void CheckConfig(const TransformerConfig& c, const std::string& source_name) {
+namespace {
+
+// A number and the range it must lie in.
+struct Bound {
+  const char* name;
+  int64_t value, least, most;
+};
+
+void CheckBounds(const TransformerConfig& c, const std::string& source_name) {
   constexpr int64_t kMost = int64_t{1} << 24;  // keeps every product in range
-  const std::pair<const char*, int64_t> sizes[] = {
-      {"d_model", c.d_model},
-      {"num_heads", c.num_heads},
-      {"ffn_dim", c.ffn_dim},
-      {"encoder_layers", c.encoder_layers},
-      {"decoder_layers", c.decoder_layers},
-      {"source_vocab", c.source_vocab},
-      {"target_vocab", c.target_vocab},
-      {"max_positions", c.max_positions}};
-  for (const auto& [name, value] : sizes) {
-    if (value < 1 || value > kMost) {
-      ThrowBadData(source_name + ": " + name + " is " + std::to_string(value) +
-                   ", it must lie in [1, " + std::to_string(kMost) + "]");
-    }
-  }
   constexpr int64_t kMostLayers = 1000;
-  if (std::max(c.encoder_layers, c.decoder_layers) > kMostLayers ||
-      c.max_positions * c.d_model > (int64_t{1} << 31)) {
-    ThrowBadData(source_name + ": no network is that large: at most " +
-                 std::to_string(kMostLayers) +
-                 " layers, and 2^31 for max_positions times d_model");
+  const int64_t encoder = c.is_language_model() ? 0 : 1;
+  const Bound bounds[] = {
+      {"d_model", c.d_model, 1, kMost},
+      {"num_heads", c.num_heads, 1, kMost},
+      {"ffn_dim", c.ffn_dim, 1, kMost},
+      {"encoder_layers", c.encoder_layers, encoder, encoder * kMostLayers},
+      {"decoder_layers", c.decoder_layers, 1, kMostLayers},
+      {"source_vocab", c.source_vocab, 1, kMost},
+      {"target_vocab", c.target_vocab, 1, kMost},
+      {"max_positions", c.max_positions, 1, kMost},
+      {"relative_clip", c.relative_clip, 1, kMost},
+      {"attention_window", c.attention_window, 0, kMost}};
+  for (const Bound& b : bounds) {
+    if (b.value >= b.least && b.value <= b.most) continue;
+    ThrowBadData(source_name + ": " + b.name + " is " +
+                 std::to_string(b.value) + ", it must lie in [" +
+                 std::to_string(b.least) + ", " + std::to_string(b.most) + "]");
   }
+  if (c.max_positions * c.d_model > (int64_t{1} << 31)) {
+    ThrowBadData(source_name +
+                 ": no network is that large: max_positions times d_model may "
+                 "be 2^31 at most");
+  }
+}
+
+}  // namespace
+
+void CheckConfig(const TransformerConfig& c, const std::string& source_name) {
+  CheckBounds(c, source_name);
   if (c.d_model % c.num_heads != 0) {
     ThrowBadData(source_name + ": d_model is " + std::to_string(c.d_model) +
                  ", which " + std::to_string(c.num_heads) +
                  " heads do not divide; choose a multiple of num_heads");
   }
-  if (c.tied_embeddings && c.source_vocab != c.target_vocab) {
+  if (c.position == PositionKind::kRotary && c.head_dim() % 2 != 0) {
+    ThrowBadData(
+        source_name + ": rotary positions turn pairs, but a head has " +
+        std::to_string(c.head_dim()) +
+        " dimensions; choose d_model and num_heads so that it is even");
+  }
+  if (c.trained_on == TrainedOn::kSentences && !c.is_language_model()) {
     ThrowBadData(source_name +
-                 ": tied embeddings need one vocabulary, but "
+                 ": only a language model learns from sentences; an "
+                 "encoder-decoder needs pairs");
+  }
+  if ((c.tied_embeddings || c.is_language_model()) &&
+      c.source_vocab != c.target_vocab) {
+    ThrowBadData(source_name +
+                 ": tied embeddings and language models need one vocabulary, "
+                 "but "
                  "the sizes are " +
                  std::to_string(c.source_vocab) + " and " +
                  std::to_string(c.target_vocab));

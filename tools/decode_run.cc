@@ -28,10 +28,19 @@ class DecodeRun {
       : tool_(tool),
         settings_(settings),
         model_(LoadModel(settings.model)),
+        translation_(settings.translation),
         search_(FitSearch(settings.translation.search, *model_.network,
                           model_.vocabularies)),
         writer_(tool, kReadAhead),
-        queue_(kReadAhead) {}
+        queue_(kReadAhead) {
+    translation_.continues =
+        model_.network->config().trained_on == TrainedOn::kSentences;
+    if (translation_.continues &&
+        translation_.alignment != AlignmentKind::kNone) {
+      ThrowUsage("--alignment is of no use: " + settings.model +
+                 " continues sentences, it does not translate");
+    }
+  }
 
   void Run() {
     {
@@ -160,12 +169,11 @@ class DecodeRun {
       return;
     }
     Translation translation{.hypotheses = std::move(hypotheses), .aligned = {}};
-    if (settings_.translation.alignment != AlignmentKind::kNone) {
+    if (translation_.alignment != AlignmentKind::kNone) {
       for (const Hypothesis& h : translation.hypotheses) {
         const ForcedPair pair{sentence.source.ids, h.ids};
-        translation.aligned.push_back(
-            Align(forced.Run({&pair, 1}, WantAttention::kYes)[0],
-                  settings_.translation));
+        translation.aligned.push_back(Align(
+            forced.Run({&pair, 1}, WantAttention::kYes)[0], translation_));
       }
     }
     Emit(index, {.bytes = Format(sentence, translation)});
@@ -175,11 +183,10 @@ class DecodeRun {
                      const Translation& translation) const {
     const Vocabulary& target = *model_.vocabularies.target;
     if (settings_.to == "jsonl") {
-      return DumpRecord(TranslationRecord(sentence, translation, target,
-                                          settings_.translation));
+      return DumpRecord(
+          TranslationRecord(sentence, translation, target, translation_));
     }
-    return TranslationText(sentence, translation, target,
-                           settings_.translation);
+    return TranslationText(sentence, translation, target, translation_);
   }
 
   // Under --strict nothing is written from a bad record on.
@@ -200,6 +207,7 @@ class DecodeRun {
   Tool& tool_;
   const DecodeSettings& settings_;
   Model model_;
+  TranslationOptions translation_;
   SearchOptions search_;
   OrderedWriter writer_;
   BoundedQueue<Job> queue_;

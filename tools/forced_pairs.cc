@@ -59,7 +59,16 @@ ForcedPairs::ForcedPairs(const Model& model, std::string from,
     : model_(model),
       from_(std::move(from)),
       want_(want),
-      decoder_(*model.network, BoundaryOf(model.vocabularies)) {}
+      decoder_(*model.network, BoundaryOf(model.vocabularies)) {
+  const bool sentences =
+      model.network->config().trained_on == TrainedOn::kSentences;
+  if (from_.empty()) from_ = sentences ? "text" : "tsv";
+  if (from_ == "text" && !sentences) {
+    ThrowUsage(
+        "--from text is for language models of sentences; this model takes "
+        "pairs: tsv or jsonl");
+  }
+}
 
 void ForcedPairs::Run(
     std::span<const InputRecord> records,
@@ -89,19 +98,34 @@ ForcedRecord ForcedPairs::Read(const InputRecord& record) const {
     if (from_ == "jsonl") {
       pair.record = WithId(ParseRecord(record.line.text, place), record.index);
       ReadJson(place, pair);
+    } else if (from_ == "text") {
+      pair.target = model_.vocabularies.target->Encode(record.line.text);
     } else {
       const TextPair text = SplitPair(record.line.text, place);
       pair.source = model_.vocabularies.source->Encode(text.source);
       pair.target = model_.vocabularies.target->Encode(text.target);
     }
     pair.blank = pair.source.ids.empty() && pair.target.ids.empty();
-    const int64_t limit = model_.network->config().max_positions;
-    CheckLength(pair.source, "source", place, limit);
-    CheckLength(pair.target, "target", place, limit);
+    CheckLengths(pair);
   } catch (const Error& error) {
     pair.problem = error.what();
   }
   return pair;
+}
+
+void ForcedPairs::CheckLengths(const ForcedRecord& pair) const {
+  const TransformerConfig& config = model_.network->config();
+  const int64_t limit = config.max_positions;
+  CheckLength(pair.source, "source", pair.place, limit);
+  CheckLength(pair.target, "target", pair.place, limit);
+  const int64_t rows =
+      PairBatch(config, BoundaryOf(model_.vocabularies))
+          .PromptRows(static_cast<int64_t>(pair.source.ids.size())) +
+      static_cast<int64_t>(pair.target.ids.size());
+  if (rows <= limit) return;
+  ThrowBadData(pair.place + ": source and target make a sequence of " +
+               std::to_string(rows) + " pieces, the model takes at most " +
+               std::to_string(limit) + "; split the sentences");
 }
 
 void ForcedPairs::ReadJson(const std::string& place, ForcedRecord& pair) const {
@@ -110,7 +134,13 @@ void ForcedPairs::ReadJson(const std::string& place, ForcedRecord& pair) const {
   const bool translated =
       !json.contains("target") && json.contains("hypotheses") &&
       json["hypotheses"].is_array() && !json["hypotheses"].empty();
-  if (!json.contains("source") || !(json.contains("target") || translated)) {
+  const bool paired =
+      json.contains("source") && (json.contains("target") || translated);
+  if (!paired && model_.network->config().trained_on == TrainedOn::kSentences) {
+    pair.target = EncodeSentence(json, *model_.vocabularies.target, place);
+    return;
+  }
+  if (!paired) {
     ThrowBadData(place +
                  ": the record has no 'source' with a 'target' or with "
                  "'hypotheses'; pairs come from tokenize --from tsv or decode "

@@ -1,6 +1,6 @@
-// Pairs through a model: what `score --model` and `inspect-attention` do with
-// a chunk of records. Reads them, cuts them into pieces, and runs them
-// together; the caller formats.
+// Pairs, or the sentences of a language model, through a model: what `score
+// --model` and `inspect-attention` do with a chunk of records. Reads them, cuts
+// them into pieces, and runs them together; the caller formats.
 #ifndef PIPEFORMER_TOOLS_FORCED_PAIRS_H_
 #define PIPEFORMER_TOOLS_FORCED_PAIRS_H_
 
@@ -34,11 +34,14 @@ struct ForcedRecord {
 // Used by one thread; the model may be shared.
 class ForcedPairs {
  public:
-  // `from` is tsv or jsonl. Requires: `model` outlives this.
+  // `from` is tsv, jsonl or text, or empty: text for a language model of
+  // sentences, else tsv. Throws Error (64) on text for a model of pairs.
+  // Requires: `model` outlives this.
   ForcedPairs(const Model& model, std::string from, WantAttention want);
 
   // Gives every record of the chunk to `take`, in order. Records with a
-  // `target`, or with `hypotheses` (the best is taken), are pairs; ids that a
+  // `target`, or with `hypotheses` (the best is taken), are pairs; for a
+  // language model of sentences others are sentences, its targets. Ids that a
   // sentence brings are used as they are.
   void Run(std::span<const InputRecord> records,
            const std::function<void(const InputRecord&, ForcedRecord&)>& take);
@@ -46,6 +49,7 @@ class ForcedPairs {
  private:
   ForcedRecord Read(const InputRecord& record) const;
   void ReadJson(const std::string& place, ForcedRecord& pair) const;
+  void CheckLengths(const ForcedRecord& pair) const;
   void RunTogether(std::span<ForcedRecord> pairs);
 
   const Model& model_;

@@ -130,6 +130,7 @@ class Formatter {
     const auto& source = pair.source.tokens;
     const auto& target = pair.target.tokens;
     std::string text;
+    const std::vector<std::string> sequence = SequenceLabels(pair);
     for (const ShownAttention& m : shown) {
       HeatMap map{.row_labels = Labels(nullptr, target, "</s>"),
                   .column_labels = Labels(nullptr, source, "</s>"),
@@ -137,12 +138,25 @@ class Formatter {
       if (m.kind == AttentionKind::kEncoder) map.row_labels = map.column_labels;
       if (m.kind == AttentionKind::kDecoder) {
         map.column_labels = Labels("<s>", target, nullptr);
+        if (config_.is_language_model()) {
+          map.row_labels = {sequence.begin() + 1, sequence.end()};
+          map.column_labels = {sequence.begin(), sequence.end() - 1};
+        }
       }
       text += "# record " + pair.record["id"].dump() + "  " + KindName(m.kind) +
               "  layer " + NumberOrAverage(m.layer) + "  head " +
               NumberOrAverage(m.head) + "\n" + DrawHeatMap(map, style_) + "\n";
     }
     return text;
+  }
+
+  // All of a language model's sequence (PairBatch), the end symbol included.
+  std::vector<std::string> SequenceLabels(const ForcedRecord& pair) const {
+    const bool pairs = config_.trained_on == TrainedOn::kPairs;
+    auto labels = Labels("<s>", pair.source.tokens, pairs ? "</s>" : nullptr);
+    const auto target = Labels(nullptr, pair.target.tokens, "</s>");
+    labels.insert(labels.end(), target.begin(), target.end());
+    return labels;
   }
 
   const InspectSettings& settings_;
@@ -161,8 +175,9 @@ std::vector<Option> InspectOptions(InspectSettings& settings) {
        .target = &settings.model,
        .required = true},
       {.name = "from",
-       .value = "tsv|jsonl",
-       .help = "format of the pairs; jsonl takes decode's translations too",
+       .value = "tsv|jsonl|text",
+       .help = "format of the pairs (tsv); jsonl takes decode's translations "
+               "too; a language model of sentences takes lines of text",
        .target = &settings.from},
       {.name = "to",
        .value = "jsonl|tensors|text",

@@ -14,7 +14,7 @@ namespace pipeformer {
 
 struct InspectSettings {
   std::string model;
-  std::string from = "tsv";  // tsv or jsonl
+  std::string from;          // tsv, jsonl or text; empty: see ForcedPairs
   std::string to = "jsonl";  // jsonl, tensors or text
   AttentionSelection selection;
 };

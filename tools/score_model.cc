@@ -86,8 +86,9 @@ std::vector<Option> DeclareScoreModel(ScoreModelOptions& options) {
        .help = "read pairs and give the log-probabilities of this model",
        .target = &options.model},
       {.name = "from",
-       .value = "tsv|jsonl",
-       .help = "format of the pairs, with --model",
+       .value = "tsv|jsonl|text",
+       .help = "format of the pairs, with --model (tsv); a language model of "
+               "sentences takes lines of text",
        .target = &options.from},
       {.name = "summary",
        .value = "cross-entropy|perplexity",

@@ -12,8 +12,8 @@ namespace pipeformer {
 
 struct ScoreModelOptions {
   std::string model;
-  std::string from = "tsv";  // tsv or jsonl
-  std::string summary;       // cross-entropy or perplexity; empty: each pair
+  std::string from;     // tsv, jsonl or text; empty: see ForcedPairs
+  std::string summary;  // cross-entropy or perplexity; empty: each pair
 };
 
 // The options, bound to `options`.

@@ -44,7 +44,8 @@ std::vector<Option> DataOptions(TrainSettings& s) {
       {.name = "train-sets",
        .value = "FILE...",
        .help = "pairs to train on; several files are one corpus; with --from "
-               "text, the source file and the target file",
+               "text, the source file and the target file, for a language "
+               "model its sentences",
        .target = &s.train_sets},
       {.name = "valid-sets",
        .value = "FILE...",
@@ -54,6 +55,11 @@ std::vector<Option> DataOptions(TrainSettings& s) {
        .value = "tsv|jsonl|tensors|text",
        .help = "format of the pairs",
        .target = &s.from},
+      {.name = "lm-data",
+       .value = "sentences|pairs",
+       .help = "what a language model learns: sentences to continue (the "
+               "default with --from text), or targets that follow sources",
+       .target = &s.lm_data},
       {.name = "vocabs",
        .value = "V [V]",
        .help = "vocabularies from build-vocab: one joint, or source and target",
@@ -90,6 +96,13 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
        .help = "a preset of sizes, dropout and learning rate, which the "
                "options below override",
        .target = &s.task},
+      {.name = "type",
+       .value = "transformer|transformer-lm",
+       .help = "an encoder and a decoder, or a language model: the decoder "
+               "alone (transformer)",
+       .target = Choice<ModelType>(
+           n.type, {{"transformer", ModelType::kEncoderDecoder},
+                    {"transformer-lm", ModelType::kLanguageModel}})},
       {.name = "dim-emb",
        .value = "N",
        .help = "d_model, the width of the network",
@@ -110,7 +123,7 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
        .max = 1 << 20},
       {.name = "enc-depth",
        .value = "N",
-       .help = "encoder layers",
+       .help = "encoder layers; a language model has none",
        .target = &n.encoder_layers,
        .min = 1,
        .max = 1000},
@@ -138,6 +151,47 @@ std::vector<Option> VariantOptions(TrainSettings& s) {
        .help = "layer normalisation after or before each sublayer (post)",
        .target = Choice<NormPlace>(
            n.norm, {{"post", NormPlace::kPost}, {"pre", NormPlace::kPre}})},
+      {.name = "position",
+       .value = "sinusoidal|learned|relative|rotary|alibi",
+       .help = "how the network knows the order of the pieces (sinusoidal)",
+       .target = Choice<PositionKind>(
+           n.position, {{"sinusoidal", PositionKind::kSinusoidal},
+                        {"learned", PositionKind::kLearned},
+                        {"relative", PositionKind::kRelative},
+                        {"rotary", PositionKind::kRotary},
+                        {"alibi", PositionKind::kAlibi}})},
+      {.name = "relative-clip",
+       .value = "K",
+       .help = "with --position relative, distances beyond K count as K",
+       .target = &n.relative_clip,
+       .min = 1,
+       .max = 4096},
+      {.name = "max-positions",
+       .value = "N",
+       .help = "the longest sequence the model can take, in pieces (4096; with "
+               "--position learned, which has a vector for each, 512, of a "
+               "language model 1024)",
+       .target = &s.max_positions,
+       .min = 2,
+       .max = 1 << 20},
+      {.name = "attention-scale",
+       .value = "sqrt|none",
+       .help = "divide scores by the root of the head's width, or not (sqrt)",
+       .target = Choice<AttentionScale>(
+           n.attention_scale,
+           {{"sqrt", AttentionScale::kSqrt}, {"none", AttentionScale::kNone}})},
+      {.name = "attention-window",
+       .value = "N",
+       .help = "self-attention sees pieces at most N away, 0 all",
+       .target = &n.attention_window,
+       .min = 0,
+       .max = 1 << 20},
+      {.name = "decoder-mask",
+       .value = "causal|none",
+       .help = "none lets a target position see the pieces it is to predict: "
+               "to see why it must not (causal)",
+       .target = Choice<Mask>(
+           n.decoder_mask, {{"causal", Mask::kCausal}, {"none", Mask::kNone}})},
       {.name = "tied-embeddings-all",
        .value = "true|false",
        .help = "one matrix for both embeddings and the output layer (true "
@@ -164,6 +218,13 @@ std::vector<Option> VariantOptions(TrainSettings& s) {
 
 std::vector<Option> OptimiserOptions(TrainSettings& s) {
   return {
+      {.name = "lm-loss",
+       .value = "target|both",
+       .help = "what the loss of a language model of pairs counts: the target, "
+               "or the source too (target)",
+       .target = Choice<Predict>(
+           s.trainer.predict,
+           {{"target", Predict::kTarget}, {"both", Predict::kBoth}})},
       {.name = "label-smoothing",
        .value = "P",
        .help = "label smoothing (0.1)",

@@ -112,27 +112,39 @@ class TrainRun : public TrainingListener {
     train_.emplace(tool_,
                    DataSource{.files = settings_.train_sets,
                               .from = settings_.from,
+                              .units = settings_.network.trained_on,
                               .max_length = settings_.max_length},
                    vocabularies_, pool_);
     corpus_ = train_->corpus();
     RequirePairs("--train-sets", *train_);
-    tool_.Note(std::to_string(corpus_.size()) + " pairs to train on, " +
+    const bool pairs = settings_.network.trained_on == TrainedOn::kPairs;
+    tool_.Note(std::to_string(corpus_.size()) +
+               (pairs ? " pairs" : " sentences") + " to train on, " +
                LeftOut(*train_));
     if (settings_.valid_sets.empty()) return;
     valid_.emplace(tool_,
                    DataSource{.files = settings_.valid_sets,
                               .from = settings_.from,
-                              .max_length = kMaxValidationLength,
+                              .units = settings_.network.trained_on,
+                              .max_length = MaxValidationLength(),
                               .keep_text = KeepText::kYes},
                    vocabularies_, pool_);
     RequirePairs("--valid-sets", *valid_);
     validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_);
   }
 
+  // What the positions of the network hold, of either side.
+  int64_t MaxValidationLength() const {
+    const TransformerConfig& n = settings_.network;
+    const int64_t sides = n.is_language_model() ? 2 : 1;
+    return std::min(kMaxValidationLength, n.max_positions / sides - 1);
+  }
+
   static void RequirePairs(const std::string& option,
                            const TrainingData& data) {
     if (data.corpus().size() > 0) return;
-    ThrowBadData(option + ": there is no pair (" + LeftOut(data) + ")");
+    ThrowBadData(option + ": there is nothing to learn from (" + LeftOut(data) +
+                 ")");
   }
 
   void BuildNetwork() {
@@ -143,6 +155,9 @@ class TrainRun : public TrainingListener {
         settings_.tied_embeddings.value_or(vocabularies_.joint());
     if (config.tied_embeddings && !vocabularies_.joint()) {
       ThrowUsage("--tied-embeddings-all true needs one joint vocabulary");
+    }
+    if (config.is_language_model() && !vocabularies_.joint()) {
+      ThrowUsage("--type transformer-lm needs one joint vocabulary");
     }
     CheckConfig(config, "options");
     network_ = std::make_unique<Transformer>(config);

@@ -55,12 +55,53 @@ void ApplyTask(int argc, char** argv, TrainSettings& settings) {
   ApplyPreset(settings.task, settings);
 }
 
+namespace {
+
+// What the options of the network's kind imply.
+void CompleteNetwork(TrainSettings& s) {
+  TransformerConfig& n = s.network;
+  const bool language_model = n.is_language_model();
+  if (language_model) n.encoder_layers = 0;
+  if (!language_model && !s.lm_data.empty()) {
+    ThrowUsage("--lm-data goes with --type transformer-lm");
+  }
+  if (!language_model && s.trainer.predict == Predict::kBoth) {
+    ThrowUsage("--lm-loss both goes with --type transformer-lm");
+  }
+  if (s.lm_data.empty()) {
+    s.lm_data = s.from == "text" ? "sentences" : "pairs";
+  }
+  if (language_model && s.lm_data == "sentences") {
+    n.trained_on = TrainedOn::kSentences;
+    if (s.from == "tsv") {
+      ThrowUsage(
+          "--lm-data sentences needs --from text, jsonl or tensors; "
+          "tsv lines are pairs");
+    }
+  }
+  // A learned vector exists for each position: few more than training shows.
+  const int64_t learned = language_model ? 1024 : 512;
+  n.max_positions = s.max_positions.value_or(
+      n.position == PositionKind::kLearned ? learned : n.max_positions);
+  const int64_t rows = language_model ? 2 * s.max_length + 2 : s.max_length + 1;
+  if (rows > n.max_positions) {
+    ThrowUsage("--max-length " + std::to_string(s.max_length) + " may need " +
+               std::to_string(rows) + " positions, --max-positions is " +
+               std::to_string(n.max_positions) +
+               "; lower the one or raise the other");
+  }
+}
+
+}  // namespace
+
 void CompleteSettings(TrainSettings& s, uint64_t seed) {
   if (s.vocabs.size() > 2) {
     ThrowUsage("--vocabs takes one joint vocabulary or two, not " +
                std::to_string(s.vocabs.size()));
   }
-  if (s.from == "text" &&
+  CompleteNetwork(s);
+  const bool sentences = s.network.trained_on == TrainedOn::kSentences;
+  if (s.from == "text" && !sentences &&
       (s.train_sets.size() != 2 || s.valid_sets.size() % 2 != 0)) {
     ThrowUsage(
         "--from text takes two files, source and target, in "
@@ -73,6 +114,11 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
     if (metric != "cross-entropy" && metric != "bleu" && metric != "chrf") {
       ThrowUsage("--valid-metrics has '" + metric +
                  "'; known are cross-entropy, bleu, chrf");
+    }
+    if (sentences && metric != "cross-entropy") {
+      ThrowUsage("--valid-metrics has '" + metric +
+                 "', but a language model of sentences translates nothing; "
+                 "take cross-entropy");
     }
   }
   if (s.network.d_model % s.network.num_heads != 0) {
@@ -103,6 +149,7 @@ nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
   nlohmann::ordered_json identity = {
       {"network", ConfigToJson(s.network)},
       {"--init-model", s.init_model},
+      {"--lm-loss", static_cast<int>(s.trainer.predict)},
       {"--mini-batch-words", s.mini_batch_words},
       {"--optimizer-delay", s.optimizer_delay},
       {"--learn-rate", s.schedule.learning_rate},

@@ -19,6 +19,7 @@ struct TrainSettings {
   std::vector<std::string> train_sets = {"-"};
   std::vector<std::string> valid_sets;
   std::string from = "tsv";
+  std::string lm_data;  // sentences or pairs; empty: as --from suggests
   std::vector<std::string> vocabs;
   std::string model;
   std::string init_model;
@@ -26,7 +27,8 @@ struct TrainSettings {
 
   std::string task = "transformer-base";
   TransformerConfig network;
-  std::optional<bool> tied_embeddings;  // empty: with a joint vocabulary
+  std::optional<int64_t> max_positions;  // empty: as suits the positions
+  std::optional<bool> tied_embeddings;   // empty: with a joint vocabulary
   TrainerOptions trainer;
   Schedule schedule;
   std::vector<double> adam;         // beta1, beta2, epsilon, where given

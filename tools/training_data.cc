@@ -45,10 +45,11 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
     : tool_(tool),
       vocabularies_(vocabularies),
       pool_(pool),
+      units_(source.units),
       max_length_(source.max_length),
       keep_text_(source.keep_text) {
   const auto& files = source.files;
-  if (source.from == "text") {
+  if (source.from == "text" && units_ == TrainedOn::kPairs) {
     for (size_t i = 0; i + 1 < files.size(); i += 2) {
       ReadParallel(files[i], files[i + 1]);
     }
@@ -82,19 +83,31 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
       if (!line.error.empty()) ThrowBadData(line.error);
       if (line.text.empty()) {
         ++num_blank_;
-      } else if (from == "tsv") {
-        TextPair pair = SplitPair(line.text, place);
-        Wait(std::move(pair.source), std::move(pair.target), place);
       } else {
-        Json record = ParseRecord(line.text, place);
-        RefuseErrorRecord(record, place);
-        if (!IsPairRecord(record)) {
-          ThrowBadData(place + ": the record has no 'source' and 'target'");
-        }
-        Wait(std::move(record["source"]), std::move(record["target"]), place);
+        WaitLine(line.text, from, place);
       }
     } catch (const Error& error) {
       tool_.BadRecord(error.what());
+    }
+  }
+}
+
+void TrainingData::WaitLine(const std::string& text, const std::string& from,
+                            const std::string& place) {
+  if (from == "text") {
+    Wait("", text, place);
+  } else if (from == "tsv") {
+    TextPair pair = SplitPair(text, place);
+    Wait(std::move(pair.source), std::move(pair.target), place);
+  } else {
+    Json record = ParseRecord(text, place);
+    RefuseErrorRecord(record, place);
+    if (units_ == TrainedOn::kSentences) {
+      Wait("", std::move(record), place);
+    } else if (IsPairRecord(record)) {
+      Wait(std::move(record["source"]), std::move(record["target"]), place);
+    } else {
+      ThrowBadData(place + ": the record has no 'source' and 'target'");
     }
   }
 }
@@ -175,23 +188,32 @@ void TrainingData::Encode(Waiting& pair) const {
 
 void TrainingData::AddPacked(const TensorFile& file) {
   const PackedCorpus packed = ReadPackedCorpus(file);
-  if (packed.sides.size() != 2) {
+  const bool sentences = units_ == TrainedOn::kSentences;
+  if (packed.sides.size() != (sentences ? 1 : 2)) {
     ThrowBadData(file.source_name() +
-                 ": holds sentences, not pairs; pack `source TAB target` "
-                 "lines with tokenize --from tsv");
+                 (sentences
+                      ? ": holds pairs, not sentences; --lm-data pairs learns "
+                        "from them"
+                      : ": holds sentences, not pairs; pack `source TAB "
+                        "target` lines with tokenize --from tsv"));
   }
   const auto& hashes = packed.vocabulary_hashes;
   CheckPacked(file, packed.sides[0], hashes.front(), *vocabularies_.source);
-  CheckPacked(file, packed.sides[1], hashes.back(), *vocabularies_.target);
+  CheckPacked(file, packed.sides.back(), hashes.back(), *vocabularies_.target);
   for (size_t i = 0; i < packed.sides[0].num_sentences(); ++i) {
-    Add(packed.sides[0].At(i), packed.sides[1].At(i), "");
+    if (sentences) {
+      Add({}, packed.sides[0].At(i), "");
+    } else {
+      Add(packed.sides[0].At(i), packed.sides[1].At(i), "");
+    }
   }
 }
 
 void TrainingData::Add(std::span<const int32_t> source,
                        std::span<const int32_t> target,
                        const std::string& target_text) {
-  if (source.empty() || target.empty()) {
+  const bool sentences = units_ == TrainedOn::kSentences;
+  if ((source.empty() && !sentences) || target.empty()) {
     ++num_blank_;
     return;
   }

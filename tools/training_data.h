@@ -1,5 +1,5 @@
-// The pairs that `train` learns from or validates on, as ids, from any of the
-// formats it reads.
+// The pairs, or sentences, that `train` learns from or validates on, as ids,
+// from any of the formats it reads.
 #ifndef PIPEFORMER_TOOLS_TRAINING_DATA_H_
 #define PIPEFORMER_TOOLS_TRAINING_DATA_H_
 
@@ -22,7 +22,9 @@ enum class KeepText { kNo, kYes };
 
 struct DataSource {
   std::vector<std::string> files;
-  std::string from;  // tsv, jsonl, tensors, or text (source file, target file)
+  // tsv, jsonl, tensors, or text (source file, target file; of sentences, any)
+  std::string from;
+  TrainedOn units = TrainedOn::kPairs;
   int64_t max_length = 0;  // pieces; a pair with a longer side is left out
   KeepText keep_text = KeepText::kNo;
 };
@@ -36,6 +38,7 @@ class TrainingData {
   TrainingData(Tool& tool, const DataSource& source,
                const VocabularyPair& vocabularies, WorkerPool& pool);
 
+  // Of sentences every source is empty.
   PairCorpus corpus() const {
     return {{source_.ids, source_.offsets}, {target_.ids, target_.offsets}};
   }
@@ -61,6 +64,8 @@ class TrainingData {
   void ReadLines(const std::string& file, const std::string& from);
   void ReadParallel(const std::string& source, const std::string& target);
   void ReadTensors(const std::string& file);
+  void WaitLine(const std::string& text, const std::string& from,
+                const std::string& place);
   void Wait(Json source, Json target, const std::string& place);
   void EncodeWaiting();
   void Encode(Waiting& pair) const;
@@ -71,6 +76,7 @@ class TrainingData {
   Tool& tool_;
   const VocabularyPair& vocabularies_;
   WorkerPool& pool_;
+  TrainedOn units_;
   int64_t max_length_;
   KeepText keep_text_;
   std::vector<Waiting> waiting_;

@@ -29,6 +29,16 @@ std::string WordScoresText(const Hypothesis& hypothesis) {
   return text;
 }
 
+// The text of a hypothesis; of one that continues its source, both together.
+std::string WholeText(const SentenceToTranslate& sentence,
+                      const Hypothesis& hypothesis, const Vocabulary& target,
+                      const TranslationOptions& options) {
+  std::vector<int32_t> ids;
+  if (options.continues) ids = sentence.source.ids;
+  ids.insert(ids.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+  return target.Decode(ids);
+}
+
 Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
   Json list = Json::array();
   for (const AlignedPair& p : pairs) {
@@ -50,9 +60,14 @@ Boundary BoundaryOf(const VocabularyPair& vocabularies) {
 
 SearchOptions FitSearch(SearchOptions options, const Transformer& network,
                         const VocabularyPair& vocabularies) {
-  options.max_length =
-      std::min(options.max_length, network.config().max_positions - 1);
   options.boundary = BoundaryOf(vocabularies);
+  const TransformerConfig& config = network.config();
+  const int64_t special =
+      config.is_language_model()
+          ? PairBatch(config, options.boundary).PromptRows(0)
+          : 1;
+  options.max_length =
+      std::min(options.max_length, config.max_positions - special);
   const Vocabulary& vocabulary = *vocabularies.target;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     if (id == options.boundary.eos) continue;
@@ -66,22 +81,26 @@ SearchOptions FitSearch(SearchOptions options, const Transformer& network,
 
 std::vector<AlignedPair> Align(const ForcedResult& forced,
                                const TranslationOptions& options) {
-  // Encoder layers are not selected, so their number does not matter.
+  // The kinds are sorted; without cross-attention the decoder's are last.
+  const AttentionKind kind = forced.attention.back().kind;
+  const int64_t num_layers = forced.attention.back().layer + 1;
   const AttentionSelection last = {
-      .kinds = {"cross"}, .layers = {-1}, .average = "heads"};
-  int64_t num_layers = 0;
-  for (const AttentionMatrix& m : forced.attention) {
-    if (m.kind == AttentionKind::kCross) {
-      num_layers = std::max<int64_t>(num_layers, m.layer + 1);
-    }
-  }
+      .kinds = {KindName(kind)}, .layers = {-1}, .average = "heads"};
+  // Encoder layers are not selected, so their number does not matter.
   const ShownAttention mean =
       Select(forced.attention, last, num_layers, num_layers).at(0);
+  const auto predicted = static_cast<int64_t>(forced.token_log_probs.size());
+  // In a language model `<s> source </s>` stands before the target.
+  const int64_t first_query = mean.queries - predicted;
+  const int64_t first_key = kind == AttentionKind::kCross ? 0 : 1;
+  const int64_t sources =
+      (kind == AttentionKind::kCross ? mean.keys : first_query) - 1;
   std::vector<AlignedPair> pairs;
-  for (int64_t t = 0; t + 1 < mean.queries; ++t) {
-    const float* row = mean.weights.data() + t * mean.keys;
-    const int64_t best = std::max_element(row, row + mean.keys - 1) - row;
-    for (int64_t s = 0; s + 1 < mean.keys; ++s) {
+  for (int64_t t = 0; t + 1 < predicted; ++t) {
+    const float* row =
+        mean.weights.data() + (first_query + t) * mean.keys + first_key;
+    const int64_t best = std::max_element(row, row + sources) - row;
+    for (int64_t s = 0; s < sources; ++s) {
       const bool chosen =
           options.alignment == AlignmentKind::kSoft ||
           (options.alignment == AlignmentKind::kHard && s == best) ||
@@ -112,7 +131,7 @@ std::string TranslationText(const SentenceToTranslate& sentence,
   std::string lines;
   for (size_t i = 0; i < translation.hypotheses.size(); ++i) {
     const Hypothesis& h = translation.hypotheses[i];
-    const std::string text = OneLine(target.Decode(h.ids));
+    const std::string text = OneLine(WholeText(sentence, h, target, options));
     if (n_best) {
       lines +=
           name + " ||| " + text + " ||| Logprob= " + NumberText(h.log_prob);
@@ -151,6 +170,9 @@ Json TranslationRecord(const SentenceToTranslate& sentence,
                  {"logprob", h.log_prob},
                  {"score", h.score},
                  {"length", h.token_log_probs.size()}};
+    if (options.continues) {
+      json["full_text"] = WholeText(sentence, h, target, options);
+    }
     if (options.word_scores)
       json["token_logprobs"] = NumberList(h.token_log_probs);
     if (options.alignment != AlignmentKind::kNone) {

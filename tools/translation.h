@@ -26,8 +26,9 @@ Boundary BoundaryOf(const VocabularyPair& vocabularies);
 SearchOptions FitSearch(SearchOptions options, const Transformer& network,
                         const VocabularyPair& vocabularies);
 
-// Which source pieces a target piece came from, by the cross-attention of the
-// last decoder layer, averaged over its heads; the end symbols are left out.
+// Which source pieces a target piece came from, by the attention of the last
+// decoder layer to the source, averaged over its heads; the end symbols are
+// left out.
 // kHard       the source piece with the largest weight
 // kSoft       every weight
 // kThreshold  the pairs above a weight
@@ -38,6 +39,7 @@ struct TranslationOptions {
   AlignmentKind alignment = AlignmentKind::kNone;
   double alignment_threshold = 0;
   bool word_scores = false;
+  bool continues = false;  // the model continues its input: texts hold both
 };
 
 // One weight: source piece, target piece.

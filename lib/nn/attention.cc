@@ -8,78 +8,253 @@
 namespace pipeformer {
 namespace {
 
+bool IsSame(const Variable& a, const Variable& b) {
+  return a.value.data == b.value.data;
+}
+
 // One group a sentence, on the arena.
 std::span<AttentionGroup> WholeSentences(Context& context,
-                                         std::span<const int32_t> offsets,
+                                         const AttentionInput& in,
                                          std::span<const int32_t> key_offsets,
                                          Variable key, Variable value) {
-  const size_t count = offsets.size() - 1;
+  const size_t count = in.query_offsets.size() - 1;
   AttentionGroup* groups =
       context.arena.Array<AttentionGroup>(static_cast<int64_t>(count));
   const bool backward = context.tape != nullptr;
   for (size_t s = 0; s < count; ++s) {
     const int64_t first = key_offsets[s];
-    groups[s] = {.first_query = offsets[s],
-                 .num_queries = offsets[s + 1] - offsets[s],
+    const int64_t query = in.query_offsets[s];
+    const SentenceMask mask = in.masks.empty() ? SentenceMask{} : in.masks[s];
+    groups[s] = {.first_query = query,
+                 .num_queries = in.query_offsets[s + 1] - query,
                  .num_keys = key_offsets[s + 1] - first,
                  .keys = key.value.Row(first),
                  .values = value.value.Row(first),
+                 .mask = mask.values,
+                 .mask_head_stride = mask.head_stride,
                  .d_keys = backward ? key.grad.Row(first) : nullptr,
-                 .d_values = backward ? value.grad.Row(first) : nullptr};
+                 .d_values = backward ? value.grad.Row(first) : nullptr,
+                 .d_mask = backward ? mask.gradient : nullptr};
   }
   return {groups, count};
+}
+
+// The rows of every sentence with one more after them: `extra` [1, width], or
+// zeros where it is null. Recorded.
+Variable AppendRow(Context& context, Variable x,
+                   std::span<const int32_t> offsets, const Parameter* extra) {
+  const int64_t width = x.width();
+  const auto sentences = static_cast<int64_t>(offsets.size()) - 1;
+  const Variable y = context.New(x.rows() + sentences, width);
+  for (int64_t s = 0; s < sentences; ++s) {
+    const int64_t first = offsets[static_cast<size_t>(s)];
+    const int64_t end = offsets[static_cast<size_t>(s) + 1];
+    for (int64_t r = first; r < end; ++r) {
+      std::copy_n(x.value.Row(r), width, y.value.Row(r + s));
+    }
+    if (extra == nullptr) {
+      std::fill_n(y.value.Row(end + s), width, 0.0f);
+    } else {
+      std::copy_n(extra->value.data, width, y.value.Row(end + s));
+    }
+  }
+  if (context.tape == nullptr) return y;
+  float* d_extra =
+      extra == nullptr ? nullptr : GradientOf(*extra, context.gradients).data;
+  context.tape->Record(context.arena, [=] {
+    const auto add = [width](const float* from, float* to) {
+      for (int64_t i = 0; i < width; ++i) to[i] += from[i];
+    };
+    for (int64_t s = 0; s < sentences; ++s) {
+      const int64_t end = offsets[static_cast<size_t>(s) + 1];
+      for (int64_t r = offsets[static_cast<size_t>(s)]; r < end; ++r) {
+        add(y.grad.Row(r + s), x.grad.Row(r));
+      }
+      if (d_extra != nullptr) add(y.grad.Row(end + s), d_extra);
+    }
+  });
+  return y;
+}
+
+// The offsets once every sentence has one row more, on the arena.
+std::span<const int32_t> WithOneMore(Context& context,
+                                     std::span<const int32_t> offsets) {
+  auto* more =
+      context.arena.Array<int32_t>(static_cast<int64_t>(offsets.size()));
+  for (size_t s = 0; s < offsets.size(); ++s) {
+    more[s] = offsets[s] + static_cast<int32_t>(s);
+  }
+  return {more, offsets.size()};
 }
 
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(ParameterTable& table,
-                                       const std::string& name,
+                                       const std::string& prefix,
                                        const AttentionConfig& config)
     : config_(config) {
   const int64_t d = config.d_model;
   Check(d % config.num_heads == 0, "d_model must be divisible by num_heads");
+  DeclareProjections(table, prefix);
+  // The extra vectors come between, where PyTorch has them.
+  if (config.bias_kv) {
+    const Initializer normal{.normal = 1 / std::sqrt(static_cast<float>(d))};
+    bias_key_ = &table.DeclareMatrix(prefix + "bias_k", 1, d, normal);
+    bias_value_ = &table.DeclareMatrix(prefix + "bias_v", 1, d, normal);
+  }
+  const Parameter& out_weight = table.DeclareMatrix(prefix + "out_proj.weight",
+                                                    d, d, GlorotUniform(d, d));
+  out_ = Linear(&out_weight, config.bias ? &table.DeclareVector(
+                                               prefix + "out_proj.bias", d, 0)
+                                         : nullptr);
+  if (config.positions != nullptr &&
+      config.positions->kind == PositionKind::kRelative) {
+    const int64_t rows = 2 * config.positions->clip + 1;
+    const int64_t head_dim = d / config.num_heads;
+    const Initializer uniform = GlorotUniform(rows, head_dim);
+    relative_key_ =
+        &table.DeclareMatrix(prefix + "relative_key", rows, head_dim, uniform);
+    relative_value_ = &table.DeclareMatrix(prefix + "relative_value", rows,
+                                           head_dim, uniform);
+  }
+}
+
+void MultiHeadAttention::DeclareProjections(ParameterTable& table,
+                                            const std::string& prefix) {
+  const int64_t d = config_.d_model;
+  const auto declare_bias = [&] {
+    return config_.bias
+               ? &table.DeclareVector(prefix + "in_proj_bias", 3 * d, 0)
+               : nullptr;
+  };
+  if (!config_.same_widths()) {
+    const auto declare = [&](const char* name, int64_t in) {
+      return &table.DeclareMatrix(prefix + name, d, in == 0 ? d : in,
+                                  GlorotUniform(d, in == 0 ? d : in));
+    };
+    const Parameter* query = declare("q_proj_weight", d);
+    const Parameter* key = declare("k_proj_weight", config_.key_dim);
+    const Parameter* value = declare("v_proj_weight", config_.value_dim);
+    const Parameter* bias = declare_bias();
+    query_ = Linear(query, bias);
+    key_ = Linear(key, bias, d);
+    value_ = Linear(value, bias, 2 * d);
+    return;
+  }
   // The range is that of the whole [3 d, d], so that queries, keys and values
   // begin smaller than the output projection, as in PyTorch and fairseq.
-  // One statement each: arguments are evaluated in any order.
-  const Parameter& in_weight = table.DeclareMatrix(
-      name + ".in_proj_weight", 3 * d, d, GlorotUniform(3 * d, d));
-  in_ = Linear(&in_weight,
-               &table.DeclareVector(name + ".in_proj_bias", 3 * d, 0));
-  const Parameter& out_weight =
-      table.DeclareMatrix(name + ".out_proj.weight", d, d, GlorotUniform(d, d));
-  out_ =
-      Linear(&out_weight, &table.DeclareVector(name + ".out_proj.bias", d, 0));
+  const Parameter& weight = table.DeclareMatrix(
+      prefix + "in_proj_weight", 3 * d, d, GlorotUniform(3 * d, d));
+  in_ = Linear(&weight, declare_bias());
   query_ = in_.Rows(0, d);
+  key_ = in_.Rows(d, d);
+  value_ = in_.Rows(2 * d, d);
   key_value_ = in_.Rows(d, 2 * d);
 }
 
 AttentionOptions MultiHeadAttention::Options(const Matrix& key,
-                                             const Matrix& value) const {
-  const auto head_dim = static_cast<float>(config_.d_model / config_.num_heads);
-  return {.num_heads = config_.num_heads,
-          .scale = 1.0f / std::sqrt(head_dim),
-          .causal = config_.mask == Mask::kCausal,
-          .key_stride = key.stride,
-          .value_stride = value.stride};
+                                             const Matrix& value,
+                                             float* gradients) const {
+  const int64_t head_dim = config_.d_model / config_.num_heads;
+  AttentionOptions options{
+      .num_heads = config_.num_heads,
+      .scale = config_.scale == AttentionScale::kNone
+                   ? 1.0f
+                   : 1.0f / std::sqrt(static_cast<float>(head_dim)),
+      .causal = config_.mask == Mask::kCausal,
+      .window = config_.window,
+      .key_stride = key.stride,
+      .value_stride = value.stride};
+  if (config_.positions != nullptr && !config_.positions->slopes.empty()) {
+    options.slopes = config_.positions->slopes.data();
+  }
+  if (relative_key_ != nullptr) {
+    options.relative = {.clip = config_.positions->clip,
+                        .keys = relative_key_->value.data,
+                        .values = relative_value_->value.data};
+    if (gradients != nullptr) {
+      options.relative.d_keys = GradientOf(*relative_key_, gradients).data;
+      options.relative.d_values = GradientOf(*relative_value_, gradients).data;
+    }
+  }
+  return options;
 }
 
-Variable MultiHeadAttention::Attend(Context& context, Variable query,
-                                    Variable key, Variable value,
+// The angles of rotary positions; without data where there are none.
+Matrix MultiHeadAttention::Angles() const {
+  if (config_.positions == nullptr || config_.positions->angles.empty()) {
+    return {};
+  }
+  return config_.positions->AngleMatrix(config_.d_model / config_.num_heads);
+}
+
+MultiHeadAttention::Projected MultiHeadAttention::Project(
+    Context& context, const AttentionInput& in) const {
+  const int64_t d = config_.d_model;
+  if (config_.same_widths() && IsSame(in.key, in.value)) {
+    if (IsSame(in.query, in.key)) {
+      const Variable all = in_(context, in.query);  // [rows, 3 d]
+      return {all.Columns(0, d), all.Columns(d, d), all.Columns(2 * d, d)};
+    }
+    const Variable query = query_(context, in.query);
+    const Variable both = key_value_(context, in.key);  // [rows, 2 d]
+    return {query, both.Columns(0, d), both.Columns(d, d)};
+  }
+  const Variable query = query_(context, in.query);
+  const Variable key = key_(context, in.key);
+  return {query, key, value_(context, in.value)};
+}
+
+void MultiHeadAttention::AppendExtraKeys(
+    Context& context, Projected& p,
+    std::span<const int32_t>& key_offsets) const {
+  const auto append = [&](const Parameter* key, const Parameter* value) {
+    p.key = AppendRow(context, p.key, key_offsets, key);
+    p.value = AppendRow(context, p.value, key_offsets, value);
+    key_offsets = WithOneMore(context, key_offsets);
+  };
+  if (config_.bias_kv) append(bias_key_, bias_value_);
+  if (config_.zero_attention) append(nullptr, nullptr);
+}
+
+Variable MultiHeadAttention::operator()(Context& context,
+                                        const AttentionInput& in) const {
+  Projected p = Project(context, in);
+  if (const Matrix angles = Angles(); angles.data != nullptr) {
+    Rotate(context, PositionsOf(context, in.query_offsets), angles, p.query);
+    Rotate(context, PositionsOf(context, in.key_offsets), angles, p.key);
+  }
+  if (!in.keep.empty()) {
+    KeepHistory(config_.layer, p.key.value, p.value.value, in.key_offsets,
+                in.keep);
+  }
+  std::span<const int32_t> key_offsets = in.key_offsets;
+  AppendExtraKeys(context, p, key_offsets);
+  const auto groups = WholeSentences(context, in, key_offsets, p.key, p.value);
+  return out_(context, Attend(context, p, groups));
+}
+
+Variable MultiHeadAttention::Attend(Context& context, const Projected& p,
                                     std::span<AttentionGroup> groups) const {
-  AttentionOptions options = Options(key.value, value.value);
+  AttentionOptions options =
+      Options(p.key.value, p.value.value, context.gradients);
   options.dropout = context.NextDropout(config_.dropout);
+  const Variable query = p.query;
   Variable y = context.New(query.rows(), query.width());
   if (context.tape == nullptr) {
-    Step(context, query.value, groups, options, y.value);
+    Infer(context, query.value, groups, options, y.value);
     return y;
   }
   for (AttentionGroup& g : groups) {
     g.weights =
         context.arena.Array<float>(AttentionWeightsSize(g, config_.num_heads));
   }
-  float* scratch = context.arena.Array<float>(
-      AttentionScratchSize(groups, config_.d_model / config_.num_heads));
+  float* scratch = context.arena.Array<float>(AttentionScratchSize(
+      groups, options, config_.d_model / config_.num_heads));
   AttentionForward(query.value, groups, options, scratch, y.value);
+  if (context.probe != nullptr) {
+    context.probe->See(config_.kind, config_.layer, groups);
+  }
   context.tape->Record(context.arena, [query, y, groups, options, scratch] {
     AttentionBackward(query.value, y.grad, groups, options, scratch,
                       query.grad);
@@ -87,10 +262,10 @@ Variable MultiHeadAttention::Attend(Context& context, Variable query,
   return y;
 }
 
-void MultiHeadAttention::Step(Context& context, Matrix query,
-                              std::span<AttentionGroup> groups,
-                              const AttentionOptions& options,
-                              Matrix dst) const {
+void MultiHeadAttention::Infer(Context& context, Matrix query,
+                               std::span<AttentionGroup> groups,
+                               const AttentionOptions& options,
+                               Matrix dst) const {
   const auto mark = context.arena.mark();
   if (context.probe != nullptr) {
     for (AttentionGroup& g : groups) {
@@ -98,8 +273,8 @@ void MultiHeadAttention::Step(Context& context, Matrix query,
           AttentionWeightsSize(g, config_.num_heads));
     }
   }
-  float* scratch = context.arena.Array<float>(
-      AttentionScratchSize(groups, config_.d_model / config_.num_heads));
+  float* scratch = context.arena.Array<float>(AttentionScratchSize(
+      groups, options, config_.d_model / config_.num_heads));
   AttentionForward(query, groups, options, scratch, dst);
   if (context.probe != nullptr) {
     context.probe->See(config_.kind, config_.layer, groups);
@@ -107,52 +282,33 @@ void MultiHeadAttention::Step(Context& context, Matrix query,
   context.arena.Rewind(mark);
 }
 
-Variable MultiHeadAttention::SelfAttention(
-    Context& context, Variable x, std::span<const int32_t> offsets) const {
+Variable MultiHeadAttention::SelfStep(Context& context, Variable x,
+                                      DecoderCache& cache) const {
   const int64_t d = config_.d_model;
   const Variable projected = in_(context, x);  // [rows, 3 d]
-  const Variable key = projected.Columns(d, d);
-  const Variable value = projected.Columns(2 * d, d);
-  return out_(context,
-              Attend(context, projected.Columns(0, d), key, value,
-                     WholeSentences(context, offsets, offsets, key, value)));
-}
-
-Variable MultiHeadAttention::SelfAttention(Context& context, Variable x,
-                                           DecoderCache& cache) const {
-  const int64_t d = config_.d_model;
-  const Variable projected = in_(context, x);  // [rows, 3 d]
+  if (const Matrix angles = Angles(); angles.data != nullptr) {
+    // Queries and keys stand together, so one turn serves both.
+    Rotate(context, cache.Positions(context.arena), angles,
+           projected.Columns(0, 2 * d));
+  }
   const auto groups =
       cache.AppendSelf(config_.layer, projected.value.Columns(d, d),
                        projected.value.Columns(2 * d, d), context.arena);
-  AttentionOptions options = Options(projected.value, projected.value);
+  AttentionOptions options = Options(projected.value, projected.value, nullptr);
   options.key_stride = options.value_stride = cache.history_stride();
   Variable y = context.New(x.rows(), d);
-  Step(context, projected.value.Columns(0, d), groups, options, y.value);
+  Infer(context, projected.value.Columns(0, d), groups, options, y.value);
   return out_(context, y);
 }
 
-Variable MultiHeadAttention::CrossAttention(
-    Context& context, Variable x, std::span<const int32_t> offsets,
-    Variable memory, std::span<const int32_t> memory_offsets) const {
-  const int64_t d = config_.d_model;
+Variable MultiHeadAttention::CrossStep(Context& context, Variable x,
+                                       DecoderCache& cache) const {
   const Variable query = query_(context, x);
-  const Variable projected = key_value_(context, memory);  // [rows, 2 d]
-  const Variable key = projected.Columns(0, d);
-  const Variable value = projected.Columns(d, d);
-  return out_(context, Attend(context, query, key, value,
-                              WholeSentences(context, offsets, memory_offsets,
-                                             key, value)));
-}
-
-Variable MultiHeadAttention::CrossAttention(Context& context, Variable x,
-                                            DecoderCache& cache) const {
-  const Variable query = query_(context, x);
-  AttentionOptions options = Options(query.value, query.value);
+  AttentionOptions options = Options(query.value, query.value, nullptr);
   options.value_stride = config_.d_model;
   Variable y = context.New(x.rows(), config_.d_model);
-  Step(context, query.value, cache.Cross(config_.layer, context.arena), options,
-       y.value);
+  Infer(context, query.value, cache.Cross(config_.layer, context.arena),
+        options, y.value);
   return out_(context, y);
 }
 
@@ -169,7 +325,8 @@ void MultiHeadAttention::CacheMemory(
         sentences[s]->layers[static_cast<size_t>(config_.layer)];
     sentences[s]->source_rows = rows;
     const AttentionGroup keys{.num_keys = rows, .keys = projected.Row(first)};
-    PackKeys(keys, Options(projected, projected), d / config_.num_heads,
+    PackKeys(keys, Options(projected, projected, nullptr),
+             d / config_.num_heads,
              layer.packed_keys.Reserve(PackedKeysSize(rows, d), 0));
     float* values = layer.source_values.Reserve(rows * d, 0);
     for (int64_t r = 0; r < rows; ++r) {

@@ -21,6 +21,32 @@ float* AlignedBuffer::Reserve(int64_t count, int64_t keep) {
   return data_;
 }
 
+void KeepHistory(int layer, Matrix key, Matrix value,
+                 std::span<const int32_t> offsets,
+                 std::span<SentenceCache* const> sentences) {
+  const int64_t width = key.cols;
+  for (size_t s = 0; s < sentences.size(); ++s) {
+    const int64_t first = offsets[s];
+    const int64_t rows = offsets[s + 1] - first;
+    float* to =
+        sentences[s]->layers[static_cast<size_t>(layer)].history.Reserve(
+            rows * 2 * width, 0);
+    for (int64_t r = 0; r < rows; ++r, to += 2 * width) {
+      std::copy_n(key.Row(first + r), width, to);
+      std::copy_n(value.Row(first + r), width, to + width);
+    }
+  }
+}
+
+std::span<const int32_t> DecoderCache::Positions(Arena& arena) const {
+  auto* position =
+      arena.Array<int32_t>(static_cast<int64_t>(hypotheses_.size()));
+  for (size_t r = 0; r < hypotheses_.size(); ++r) {
+    position[r] = static_cast<int32_t>(hypotheses_[r].rows.size()) - 1;
+  }
+  return {position, hypotheses_.size()};
+}
+
 std::span<AttentionGroup> DecoderCache::AppendSelf(int layer, Matrix key,
                                                    Matrix value, Arena& arena) {
   const auto count = static_cast<int64_t>(hypotheses_.size());

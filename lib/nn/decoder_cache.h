@@ -48,6 +48,12 @@ struct SentenceCache {
   int64_t history_rows = 0;  // rows given out so far
 };
 
+// Stores the keys and values [rows, width] of whole sentences, divided by
+// `offsets`, as the first history rows of `sentences`, for one layer.
+void KeepHistory(int layer, Matrix key, Matrix value,
+                 std::span<const int32_t> offsets,
+                 std::span<SentenceCache* const> sentences);
+
 // One row of a decoding step: a hypothesis of a sentence. `rows` are the
 // history rows of its positions so far, the new one last.
 struct HypothesisRows {
@@ -70,7 +76,9 @@ class DecoderCache {
   // The source of each sentence, one group for all its hypotheses.
   std::span<AttentionGroup> Cross(int layer, Arena& arena) const;
 
-  std::span<const HypothesisRows> hypotheses() const { return hypotheses_; }
+  // The position of each hypothesis' newest row, on `arena`.
+  std::span<const int32_t> Positions(Arena& arena) const;
+
   int64_t history_stride() const { return 2 * d_model_; }
 
  private:

@@ -2,6 +2,8 @@
 #ifndef PIPEFORMER_LIB_NN_LAYERS_H_
 #define PIPEFORMER_LIB_NN_LAYERS_H_
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,8 +19,8 @@ namespace pipeformer {
 class FeedForward {
  public:
   FeedForward() = default;
-  // Declares `name`linear1 and linear2.
-  FeedForward(ParameterTable& table, const std::string& name,
+  // Declares under `prefix` linear1 and linear2.
+  FeedForward(ParameterTable& table, const std::string& prefix,
               const TransformerConfig& config);
 
   // x [rows, d_model] -> [rows, d_model].
@@ -62,14 +64,23 @@ class Residual {
   float dropout_ = 0;
 };
 
+// What the layers of one stack share.
+struct StackConfig {
+  const TransformerConfig& network;
+  std::shared_ptr<const AttentionPositions> positions = nullptr;
+  Mask mask = Mask::kNone;  // of self-attention
+};
+
+// Self-attention and a feed-forward network.
 class EncoderLayer {
  public:
-  EncoderLayer(ParameterTable& table, const std::string& name,
-               const TransformerConfig& config, int layer, Mask mask);
+  EncoderLayer(ParameterTable& table, const std::string& prefix,
+               const StackConfig& config, int layer);
 
   // x [rows, d_model], sentences divided by `offsets`, to the same shape.
   Variable operator()(Context& context, Variable x,
-                      std::span<const int32_t> offsets) const;
+                      std::span<const int32_t> offsets,
+                      std::span<const SentenceMask> masks = {}) const;
 
   template <class Visit>
   void ForEachLinear(Visit visit) {
@@ -85,15 +96,21 @@ class EncoderLayer {
 
 // The target rows of a batch and the memory they may look at.
 struct DecoderInput {
-  std::span<const int32_t> offsets;         // of the target sentences
-  Variable memory;                          // [source rows, d_model]
-  std::span<const int32_t> memory_offsets;  // of the source sentences
+  std::span<const int32_t> offsets;              // of the target sentences
+  Variable memory = {};                          // [source rows, d_model]
+  std::span<const int32_t> memory_offsets = {};  // of the source sentences
+  std::span<const SentenceMask> masks = {};      // of self-attention
+  std::span<const SentenceMask> memory_masks = {};
+  // Where given, self-attention leaves the history of each sentence here.
+  std::span<SentenceCache* const> keep = {};
 };
 
+// Self-attention, attention to the memory unless there is none (a language
+// model), and a feed-forward network.
 class DecoderLayer {
  public:
-  DecoderLayer(ParameterTable& table, const std::string& name,
-               const TransformerConfig& config, int layer);
+  DecoderLayer(ParameterTable& table, const std::string& prefix,
+               const StackConfig& config, int layer);
 
   // Whole target sequences: x [target rows, d_model] to the same shape.
   Variable operator()(Context& context, Variable x,
@@ -102,23 +119,31 @@ class DecoderLayer {
   // One step: x [hypotheses, d_model] to the same shape.
   Variable operator()(Context& context, Variable x, DecoderCache& cache) const;
 
-  const MultiHeadAttention& cross() const { return cross_; }
+  // Requires: the layer attends to a memory.
+  const MultiHeadAttention& cross() const { return cross_->attention; }
 
   template <class Visit>
   void ForEachLinear(Visit visit) {
     self_.ForEachLinear(visit);
-    cross_.ForEachLinear(visit);
+    if (cross_) cross_->attention.ForEachLinear(visit);
     feed_forward_.ForEachLinear(visit);
   }
 
  private:
+  struct Cross {
+    MultiHeadAttention attention;
+    Residual residual;
+  };
+
   template <class SelfSublayer, class CrossSublayer>
   Variable Run(Context& context, Variable x, SelfSublayer self,
                CrossSublayer cross) const;
 
-  MultiHeadAttention self_, cross_;
+  MultiHeadAttention self_;
+  Residual self_residual_;
+  std::optional<Cross> cross_;
   FeedForward feed_forward_;
-  Residual self_residual_, cross_residual_, feed_forward_residual_;
+  Residual feed_forward_residual_;
 };
 
 }  // namespace pipeformer

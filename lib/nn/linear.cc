@@ -6,11 +6,15 @@
 
 namespace pipeformer {
 
-Linear::Linear(const Parameter* weight, const Parameter* bias)
-    : weight_(weight), bias_(bias), count_(weight->rows) {}
+Linear::Linear(const Parameter* weight, const Parameter* bias,
+               int64_t bias_first)
+    : weight_(weight),
+      bias_(bias),
+      bias_first_(bias_first),
+      count_(weight->rows) {}
 
 Linear Linear::Rows(int64_t first, int64_t count) const {
-  Linear part(weight_, bias_);
+  Linear part(weight_, bias_, bias_first_ + first);
   part.first_ = first_ + first;
   part.count_ = count;
   return part;
@@ -40,7 +44,7 @@ void Linear::Backward(float* gradients, Matrix x, Matrix d_dst,
                       Matrix d_x) const {
   if (d_x.data != nullptr) LinearBackwardSource(d_dst, weights(), d_x);
   float* d_bias =
-      bias_ == nullptr ? nullptr : gradients + bias_->offset + first_;
+      bias_ == nullptr ? nullptr : gradients + bias_->offset + bias_first_;
   LinearBackwardWeights(
       x, d_dst, GradientOf(*weight_, gradients).Rows(first_, count_), d_bias);
 }
@@ -80,6 +84,18 @@ Variable Embed(Context& context, const Parameter& table,
     const Matrix d_table = GradientOf(table, context.gradients);
     context.tape->Record(context.arena, [ids, scale, y, d_table] {
       EmbeddingBackward(ids, scale, y.grad, d_table);
+    });
+  }
+  return y;
+}
+
+Variable GatherRows(Context& context, Variable x,
+                    std::span<const int32_t> rows) {
+  Variable y = context.New(static_cast<int64_t>(rows.size()), x.width());
+  EmbeddingForward(rows, x.value, 1, y.value);
+  if (context.tape != nullptr) {
+    context.tape->Record(context.arena, [rows, x, y] {
+      EmbeddingBackward(rows, 1, y.grad, x.grad);
     });
   }
   return y;

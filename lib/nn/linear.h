@@ -18,8 +18,9 @@ namespace pipeformer {
 class Linear {
  public:
   Linear() = default;
-  // `bias` may be null.
-  Linear(const Parameter* weight, const Parameter* bias);
+  // `bias` may be null; its element `bias_first` belongs to the first row.
+  Linear(const Parameter* weight, const Parameter* bias,
+         int64_t bias_first = 0);
 
   // The layer made of rows [first, first + count) of W and b.
   Linear Rows(int64_t first, int64_t count) const;
@@ -47,12 +48,13 @@ class Linear {
  private:
   Matrix weights() const { return weight_->value.Rows(first_, count_); }
   const float* bias() const {
-    return bias_ == nullptr ? nullptr : bias_->value.data + first_;
+    return bias_ == nullptr ? nullptr : bias_->value.data + bias_first_;
   }
 
   const Parameter* weight_ = nullptr;
   const Parameter* bias_ = nullptr;
-  int64_t first_ = 0;
+  int64_t first_ = 0;  // row of the weights
+  int64_t bias_first_ = 0;
   int64_t count_ = 0;
   std::shared_ptr<const PackedWeights> packed_;
 };
@@ -73,6 +75,10 @@ class LayerNorm {
 // [rows, width] of scale * table[ids].
 Variable Embed(Context& context, const Parameter& table,
                std::span<const int32_t> ids, float scale);
+
+// [count, width]: the rows of x that `rows` names.
+Variable GatherRows(Context& context, Variable x,
+                    std::span<const int32_t> rows);
 
 // residual + dropout(x); both [rows, width].
 Variable DropoutAdd(Context& context, Variable x, Variable residual,

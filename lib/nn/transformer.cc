@@ -1,12 +1,10 @@
 #include "lib/nn/transformer.h"
 
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "lib/base/error.h"
 #include "lib/ops/cross_entropy.h"
-#include "lib/ops/embedding.h"
 
 namespace pipeformer {
 namespace {
@@ -31,40 +29,38 @@ const Parameter* DeclareEmbedding(ParameterTable& table,
   return &table.DeclareMatrix(name, vocab, d_model, {.normal = deviation});
 }
 
-// The number of each row within its sentence, on the arena.
-std::span<const int32_t> PositionsOf(Context& context, Ragged batch) {
-  auto* position = context.arena.Array<int32_t>(batch.rows());
-  for (int64_t s = 0; s < batch.sentences(); ++s) {
-    const int32_t begin = batch.offsets[static_cast<size_t>(s)];
-    const int32_t end = batch.offsets[static_cast<size_t>(s) + 1];
-    std::iota(position + begin, position + end, 0);
-  }
-  return {position, static_cast<size_t>(batch.rows())};
-}
-
 }  // namespace
 
 TransformerStacks::TransformerStacks(ParameterTable& table,
                                      const TransformerConfig& config) {
+  StackConfig stack{
+      .network = config,
+      .positions = std::make_shared<const AttentionPositions>(config)};
   encoder_.reserve(static_cast<size_t>(config.encoder_layers));
   for (int l = 0; l < config.encoder_layers; ++l) {
     encoder_.emplace_back(table, "encoder.layers." + std::to_string(l) + ".",
-                          config, l, Mask::kNone);
+                          stack, l);
   }
-  encoder_norm_ = MakeFinalNorm(table, "encoder.norm", config);
+  if (!encoder_.empty()) {
+    encoder_norm_ = MakeFinalNorm(table, "encoder.norm", config);
+  }
+  stack.mask = config.decoder_mask;
   decoder_.reserve(static_cast<size_t>(config.decoder_layers));
   for (int l = 0; l < config.decoder_layers; ++l) {
     decoder_.emplace_back(table, "decoder.layers." + std::to_string(l) + ".",
-                          config, l);
+                          stack, l);
   }
-  decoder_norm_ = MakeFinalNorm(table, "decoder.norm", config);
+  if (!decoder_.empty()) {
+    decoder_norm_ = MakeFinalNorm(table, "decoder.norm", config);
+  }
 }
 
 Variable TransformerStacks::Encode(Context& context, Variable x,
-                                   std::span<const int32_t> offsets) const {
+                                   std::span<const int32_t> offsets,
+                                   std::span<const SentenceMask> masks) const {
   for (const EncoderLayer& layer : encoder_) {
     Scratch scratch(context);
-    x = scratch.Keep(layer(context, x, offsets));
+    x = scratch.Keep(layer(context, x, offsets, masks));
   }
   return encoder_norm_ == nullptr ? x : (*encoder_norm_)(context, x);
 }
@@ -97,16 +93,20 @@ void TransformerStacks::CacheMemory(
 
 Transformer::Transformer(const TransformerConfig& config)
     : config_(config),
-      source_embedding_(DeclareEmbedding(parameters_,
-                                         config.tied_embeddings
-                                             ? "embedding.weight"
-                                             : "source_embedding.weight",
-                                         config.source_vocab, config.d_model)),
+      source_embedding_(
+          config.tied_embeddings
+              ? DeclareEmbedding(parameters_, "embedding.weight",
+                                 config.source_vocab, config.d_model)
+          : config.is_language_model()
+              ? nullptr
+              : DeclareEmbedding(parameters_, "source_embedding.weight",
+                                 config.source_vocab, config.d_model)),
       target_embedding_(
           config.tied_embeddings
               ? source_embedding_
               : DeclareEmbedding(parameters_, "target_embedding.weight",
                                  config.target_vocab, config.d_model)),
+      positions_(parameters_, config),
       stacks_(parameters_, config) {
   Check(!config.tied_embeddings || config.source_vocab == config.target_vocab,
         "tied embeddings need one vocabulary");
@@ -118,9 +118,6 @@ Transformer::Transformer(const TransformerConfig& config)
                 GlorotUniform(config.target_vocab, config.d_model));
   output_ = Linear(weight, &parameters_.DeclareVector("output.bias",
                                                       config.target_vocab, 0));
-  positions_.resize(static_cast<size_t>(config.max_positions * config.d_model));
-  SinusoidalPositions(
-      DenseMatrix(positions_.data(), config.max_positions, config.d_model));
 }
 
 void Transformer::Pack() {
@@ -129,43 +126,69 @@ void Transformer::Pack() {
   pack(output_);
 }
 
-Variable Transformer::EmbedWhole(Context& context, const Parameter& table,
-                                 Ragged batch) const {
+Variable Transformer::EmbedAt(Context& context, Side side,
+                              std::span<const int32_t> ids,
+                              std::span<const int32_t> position) const {
   const float scale = std::sqrt(static_cast<float>(config_.d_model));
-  const Variable x = Embed(context, table, batch.ids, scale);
-  AddPositions(PositionsOf(context, batch),
-               DenseMatrix(const_cast<float*>(positions_.data()),
-                           config_.max_positions, config_.d_model),
-               x.value);
+  const Parameter& table =
+      side == Side::kSource ? *source_embedding_ : *target_embedding_;
+  const Variable x = Embed(context, table, ids, scale);
+  positions_.Add(context, side, position, x);
+  return x;
+}
+
+Variable Transformer::EmbedWhole(Context& context, Side side,
+                                 Ragged batch) const {
+  const Variable x =
+      EmbedAt(context, side, batch.ids, PositionsOf(context, batch.offsets));
   return DropoutOf(context, x, config_.dropout);
 }
 
 Variable Transformer::Encode(Context& context, Ragged source) const {
-  return stacks_.Encode(
-      context, EmbedWhole(context, *source_embedding_, source), source.offsets);
+  return stacks_.Encode(context, EmbedWhole(context, Side::kSource, source),
+                        source.offsets);
 }
 
-Variable Transformer::Decode(Context& context, Ragged target, Variable memory,
-                             std::span<const int32_t> memory_offsets) const {
-  return stacks_.Decode(context,
-                        EmbedWhole(context, *target_embedding_, target),
-                        {target.offsets, memory, memory_offsets});
+Variable Transformer::Predict(Context& context, const PairBatch& batch) const {
+  DecoderInput input{.offsets = batch.sequence().offsets};
+  if (!config_.is_language_model()) {
+    input.memory = Encode(context, batch.source());
+    input.memory_offsets = batch.source().offsets;
+  }
+  const Variable hidden = stacks_.Decode(
+      context, EmbedWhole(context, Side::kTarget, batch.sequence()), input);
+  if (batch.PredictsEveryRow()) return hidden;
+  return GatherRows(context, hidden, batch.rows());
+}
+
+void Transformer::CacheSource(Context& context, const PairBatch& batch,
+                              std::span<SentenceCache* const> sentences) const {
+  for (SentenceCache* sentence : sentences) sentence->history_rows = 0;
+  if (!config_.is_language_model()) {
+    const Ragged source = batch.source();
+    stacks_.CacheMemory(context, Encode(context, source), source.offsets,
+                        sentences);
+    return;  // one row, the first of the search
+  }
+  const Ragged sequence = batch.sequence();
+  RaggedIds before;
+  for (size_t s = 0; s < sentences.size(); ++s) {
+    const auto first = static_cast<size_t>(sequence.offsets[s]);
+    const auto end = static_cast<size_t>(sequence.offsets[s + 1]) - 1;
+    before.Append(-1, sequence.ids.subspan(first, end - first), -1);
+    sentences[s]->history_rows = static_cast<int64_t>(end - first);
+  }
+  if (before.ids.empty()) return;
+  stacks_.Decode(context, EmbedWhole(context, Side::kTarget, before.view()),
+                 {.offsets = before.offsets, .keep = sentences});
 }
 
 Variable Transformer::DecodeStep(Context& context, std::span<const int32_t> ids,
                                  DecoderCache& cache) const {
-  const float scale = std::sqrt(static_cast<float>(config_.d_model));
-  const Variable x = Embed(context, *target_embedding_, ids, scale);
-  auto* position =
-      context.arena.Array<int32_t>(static_cast<int64_t>(ids.size()));
-  for (size_t r = 0; r < ids.size(); ++r) {
-    position[r] = static_cast<int32_t>(cache.hypotheses()[r].rows.size()) - 1;
-  }
-  AddPositions({position, ids.size()},
-               DenseMatrix(const_cast<float*>(positions_.data()),
-                           config_.max_positions, config_.d_model),
-               x.value);
-  return stacks_.DecodeStep(context, x, cache);
+  return stacks_.DecodeStep(
+      context,
+      EmbedAt(context, Side::kTarget, ids, cache.Positions(context.arena)),
+      cache);
 }
 
 LossSum Transformer::Loss(Context& context, Variable hidden,

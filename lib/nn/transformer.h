@@ -1,10 +1,10 @@
-// The Transformer of Vaswani et al. 2017: figure 1, from piece ids to logits.
+// The Transformer of Vaswani et al. 2017: figure 1, from piece ids to logits;
+// or, as a language model, its decoder alone.
 //
 // Whole sequences (training, scoring, inspecting):
-//   memory = Encode(source);  hidden = Decode(target, memory);
-//   logits = output()(hidden)
+//   hidden = Predict(batch);  logits = output()(hidden)
 // Step by step (searching):
-//   CacheMemory(Encode(source)), then DecodeStep for each new position.
+//   CacheSource(batch), then DecodeStep for each new position.
 // Both run the same layers and give the same numbers, to the last bit.
 #ifndef PIPEFORMER_LIB_NN_TRANSFORMER_H_
 #define PIPEFORMER_LIB_NN_TRANSFORMER_H_
@@ -18,6 +18,8 @@
 #include "lib/nn/decoder_cache.h"
 #include "lib/nn/layers.h"
 #include "lib/nn/linear.h"
+#include "lib/nn/pair_batch.h"
+#include "lib/nn/positions.h"
 #include "lib/nn/ragged.h"
 
 namespace pipeformer {
@@ -25,12 +27,13 @@ namespace pipeformer {
 // The two stacks without embeddings: what torch.nn.Transformer is.
 class TransformerStacks {
  public:
-  // Declares `prefix`encoder.layers.N..., `prefix`decoder.layers.N... .
+  // Declares encoder.layers.N..., decoder.layers.N... .
   TransformerStacks(ParameterTable& table, const TransformerConfig& config);
 
   // x [source rows, d_model] -> memory, the same shape.
   Variable Encode(Context& context, Variable x,
-                  std::span<const int32_t> offsets) const;
+                  std::span<const int32_t> offsets,
+                  std::span<const SentenceMask> masks = {}) const;
 
   // x [target rows, d_model] -> hidden, the same shape.
   Variable Decode(Context& context, Variable x,
@@ -83,24 +86,21 @@ class Transformer {
   // Prepares for inference after the values are set or changed.
   void Pack();
 
-  // Memory [source rows, d_model] of a batch of sources.
-  Variable Encode(Context& context, Ragged source) const;
+  // Hidden states [targets, d_model]: row i is to predict batch.targets()[i].
+  // Requires: the batch was made for this configuration; no sequence is longer
+  // than max_positions.
+  Variable Predict(Context& context, const PairBatch& batch) const;
 
-  // Hidden states [target rows, d_model]; sentence s of `target` sees
-  // sentence s of the source behind `memory`.
-  Variable Decode(Context& context, Ragged target, Variable memory,
-                  std::span<const int32_t> memory_offsets) const;
+  // Prepares the search for pairs whose targets are empty: encodes the
+  // sources into `sentences`, and puts there what precedes the last row of
+  // each sequence. The search goes on with that row's piece.
+  void CacheSource(Context& context, const PairBatch& batch,
+                   std::span<SentenceCache* const> sentences) const;
 
   // Hidden states [hypotheses, d_model] of one more position each: the piece
   // ids[r] at the position of hypothesis r's newest row.
   Variable DecodeStep(Context& context, std::span<const int32_t> ids,
                       DecoderCache& cache) const;
-
-  void CacheMemory(Context& context, Variable memory,
-                   std::span<const int32_t> memory_offsets,
-                   std::span<SentenceCache* const> sentences) const {
-    stacks_.CacheMemory(context, memory, memory_offsets, sentences);
-  }
 
   // The output layer, hidden [rows, d_model] -> logits [rows, target_vocab].
   const Linear& output() const { return output_; }
@@ -117,16 +117,20 @@ class Transformer {
                       std::span<float> log_probs) const;
 
  private:
-  Variable EmbedWhole(Context& context, const Parameter& table,
-                      Ragged batch) const;
+  using Side = EmbeddingPositions::Side;
+
+  Variable EmbedAt(Context& context, Side side, std::span<const int32_t> ids,
+                   std::span<const int32_t> position) const;
+  Variable EmbedWhole(Context& context, Side side, Ragged batch) const;
+  Variable Encode(Context& context, Ragged source) const;
 
   TransformerConfig config_;
   ParameterTable parameters_;
   const Parameter* source_embedding_;
   const Parameter* target_embedding_;
+  EmbeddingPositions positions_;
   TransformerStacks stacks_;
   Linear output_;
-  std::vector<float> positions_;  // [max_positions, d_model]
 };
 
 }  // namespace pipeformer

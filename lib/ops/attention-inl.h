@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <limits>
 
 #include "hwy/highway.h"
 #include "lib/ops/attention.h"
@@ -30,6 +31,11 @@ struct Head {
   int64_t key_stride, value_stride;
   float scale;
   bool causal;
+  int64_t window;
+  float slope;        // of the linear bias, 0: none
+  const float* mask;  // of this head, or null
+  float* d_mask;
+  RelativeVectors relative;
   Dropout dropout;
   int64_t first_element;  // counts elements of weights for dropout
   int64_t element_stride;
@@ -38,10 +44,15 @@ struct Head {
   const float* Key(int64_t j) const { return keys + Row(j) * key_stride; }
   const float* Value(int64_t j) const { return values + Row(j) * value_stride; }
   const float* Query(int64_t t) const { return query + t * query_stride; }
+  // The place of query t among the keys.
+  int64_t Place(int64_t t) const { return num_keys - num_queries + t; }
   int64_t Visible(int64_t t) const {
-    return causal ? std::clamp<int64_t>(num_keys - num_queries + t + 1, 0,
-                                        num_keys)
-                  : num_keys;
+    return causal ? std::clamp<int64_t>(Place(t) + 1, 0, num_keys) : num_keys;
+  }
+  // The relative vector between query t and key j.
+  int64_t Bin(int64_t t, int64_t j) const {
+    return std::clamp(j - Place(t), -relative.clip, relative.clip) +
+           relative.clip;
   }
   uint32_t Element(int64_t t) const {
     return static_cast<uint32_t>(first_element + t * element_stride);
@@ -65,6 +76,12 @@ HWY_INLINE Head HeadOf(Matrix query, const AttentionGroup& g,
           .value_stride = options.value_stride,
           .scale = options.scale,
           .causal = options.causal,
+          .window = options.window,
+          .slope = options.slopes == nullptr ? 0 : options.slopes[h],
+          .mask = g.mask == nullptr ? nullptr : g.mask + h * g.mask_head_stride,
+          .d_mask =
+              g.d_mask == nullptr ? nullptr : g.d_mask + h * g.mask_head_stride,
+          .relative = options.relative,
           .dropout = options.dropout,
           .first_element = (g.first_query * options.num_heads + h) << 12,
           .element_stride = options.num_heads << 12};
@@ -108,6 +125,45 @@ HWY_INLINE void Products(const float* const* rows, int64_t head_dim,
       hn::StoreU(hn::Mul(sum[r], hn::Set(d, scale)), d, dst[r] + j);
     }
   }
+}
+
+// What the relative vectors need beside the scratch of a group: both tables
+// packed, and sums by distance of one query.
+struct RelativeScratch {
+  float* packed_keys;    // [padded rows, head_dim] as Pack lays them out
+  float* packed_values;  // the same
+  float* sums;           // [padded rows], by distance
+
+  static RelativeScratch At(float* scratch, const RelativeVectors& relative,
+                            int64_t head_dim) {
+    const int64_t size = PaddedKeys(relative.rows()) * head_dim;
+    return {scratch, scratch + size, scratch + 2 * size};
+  }
+  void Fill(const RelativeVectors& relative, int64_t head_dim) const {
+    if (relative.keys == nullptr) return;
+    const auto row_of = [&](const float* rows) {
+      return [=](int64_t r) { return rows + r * head_dim; };
+    };
+    Pack(relative.rows(), head_dim, row_of(relative.keys), packed_keys);
+    Pack(relative.rows(), head_dim, row_of(relative.values), packed_values);
+  }
+};
+
+// dst[j] += scale * rows[r] . vector(distance of j) for the first `count` keys
+// of query t; `packed` are the vectors.
+HWY_INLINE void AddRelativeProducts(const Head& h, int64_t t, const float* row,
+                                    const float* packed, float scale,
+                                    int64_t count, float* sums, float* dst) {
+  Products<1>(&row, h.head_dim, packed, PaddedKeys(h.relative.rows()), scale,
+              &sums);
+  for (int64_t j = 0; j < count; ++j) dst[j] += sums[h.Bin(t, j)];
+}
+
+// sums[distance] = the sum of weights[j] over the first `count` keys.
+HWY_INLINE void SumByDistance(const Head& h, int64_t t, const float* weights,
+                              int64_t count, float* sums) {
+  std::fill_n(sums, h.relative.rows(), 0.0f);
+  for (int64_t j = 0; j < count; ++j) sums[h.Bin(t, j)] += weights[j];
 }
 
 // dst[j] = dropout(src[j]) for all padded keys of query t.

@@ -1,9 +1,10 @@
 // Scaled dot-product attention over ragged batches, all heads at once: the one
 // attention of the toolkit, for whole sequences, for single decoding steps, for
-// encoder, decoder and cross attention.
+// encoder, decoder and cross attention, under any mask.
 //
-//   weights = softmax(scale query key^T),  dst = dropout(weights) value
+//   weights = softmax(scale query key^T + bias),  dst = dropout(weights) value
 //
+// where the bias comes from a mask and from the distance between query and key.
 // A query's result is computed in one fixed order from its own keys, so it is
 // the same, to the last bit, alone or in any batch, in a whole sequence or in
 // a single step. Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.2.
@@ -37,15 +38,39 @@ struct AttentionGroup {
   const int32_t* key_rows = nullptr;   // [num_keys] or null
   const float* packed_keys = nullptr;  // see PackKeys, or null
   float* weights = nullptr;            // out, see AttentionForward, or null
-  float* d_keys = nullptr;             // rows as in `keys`, for backward
-  float* d_values = nullptr;           // rows as in `values`, for backward
+  // Added to the scores, [num_queries, num_keys] for each head or for all;
+  // minus infinity hides a key.
+  const float* mask = nullptr;
+  int64_t mask_head_stride = 0;  // floats between heads of `mask`, 0: shared
+  float* d_keys = nullptr;       // rows as in `keys`, for backward
+  float* d_values = nullptr;     // rows as in `values`, for backward
+  float* d_mask = nullptr;       // as `mask`, for backward, or null
+};
+
+// Vectors for the distance from a query to a key, clipped to [-clip, clip]:
+//   score += scale query . keys[distance + clip]
+//   dst += weight values[distance + clip]
+// for every head alike. Source: Shaw et al. 2018, section 3, equations 3 to 5.
+struct RelativeVectors {
+  int64_t clip = 0;
+  const float* keys = nullptr;    // [2 clip + 1, head_dim], null: none
+  const float* values = nullptr;  // the same
+  float* d_keys = nullptr;        // for backward
+  float* d_values = nullptr;
+
+  int64_t rows() const { return 2 * clip + 1; }
 };
 
 struct AttentionOptions {
   int64_t num_heads = 1;
-  float scale = 1;         // 1 / sqrt(head_dim) in the paper
-  bool causal = false;     // query t of n sees keys up to num_keys - n + t only
-  int64_t key_stride = 0;  // floats between rows of keys, also of d_keys
+  float scale = 1;  // 1 / sqrt(head_dim) in the paper
+  // Query t of n stands at the place of key num_keys - n + t: what follows
+  // counts distances from there.
+  bool causal = false;            // sees no key after its own place
+  int64_t window = 0;             // sees keys at most so far away; 0: all
+  const float* slopes = nullptr;  // [heads]: score -= slope |distance|, or null
+  RelativeVectors relative = {};
+  int64_t key_stride = 0;    // floats between rows of keys, also of d_keys
   int64_t value_stride = 0;  // the same for values and d_values
   Dropout dropout = {};      // on the weights
 };
@@ -53,7 +78,14 @@ struct AttentionOptions {
 // Floats of scratch memory that forward or backward needs for `groups`. Scratch
 // and packed keys are aligned to 64 bytes, as an arena's blocks are.
 int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
-                             int64_t head_dim);
+                             const AttentionOptions& options, int64_t head_dim);
+
+// The part of it that relative vectors take, at the beginning.
+int64_t RelativeScratchSize(const AttentionOptions& options, int64_t head_dim);
+
+// The slopes of linear biases, 2^(-8 h / heads) for head h = 1, 2, ...
+// Source: Press et al. 2022 (ALiBi), section 3.
+void LinearBiasSlopes(std::span<float> slopes);
 
 // Floats that the weights of one group take: [heads, num_queries,
 // PaddedKeys(num_keys)], zero where a query does not see a key.
@@ -74,7 +106,8 @@ void AttentionForward(Matrix query, std::span<const AttentionGroup> groups,
                       const AttentionOptions& options, float* scratch,
                       Matrix dst);
 
-// Adds the gradients of query, keys and values.
+// Adds the gradients of query, keys and values, and where there are such, of
+// masks and relative vectors.
 // Requires: groups carry weights from forward, d_keys and d_values, and no
 // key_rows; the dropout key is forward's.
 void AttentionBackward(Matrix query, Matrix d_dst,

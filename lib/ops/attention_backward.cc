@@ -16,6 +16,7 @@ struct BackwardScratch {
   float* packed_values;  // [padded * head_dim]
   float* d_scores;       // [num_queries, padded]
   float* dropped;        // [num_queries, padded]
+  RelativeScratch relative;
 };
 
 // Fills d_scores and the dropped weights for R queries from t on:
@@ -35,6 +36,10 @@ HWY_INLINE void ScoreGradients(const Head& h, int64_t t, const float* weights,
   for (int r = 0; r < R; ++r) {
     const float* p = weights + (t + r) * h.padded;
     float* dp = d_weights[r];
+    if (h.relative.keys != nullptr) {
+      AddRelativeProducts(h, t + r, rows[r], s.relative.packed_values, 1.0f,
+                          h.Visible(t + r), s.relative.sums, dp);
+    }
     if (h.dropout.active()) {
       DropRow(h, t + r, dp, dp);
       DropRow(h, t + r, p, s.dropped + (t + r) * h.padded);
@@ -42,12 +47,48 @@ HWY_INLINE void ScoreGradients(const Head& h, int64_t t, const float* weights,
     const float mean = SumOf(h.padded, [&](auto d, int64_t j) HWY_ATTR {
       return hn::Mul(hn::LoadU(d, p + j), hn::LoadU(d, dp + j));
     });
+    if (h.d_mask != nullptr) {
+      float* d_mask = h.d_mask + (t + r) * h.num_keys;
+      for (int64_t j = 0; j < h.num_keys; ++j) {
+        d_mask[j] += p[j] * (dp[j] - mean);
+      }
+    }
     ForEachVector(h.padded, [&](auto d, int64_t j) HWY_ATTR {
       const auto centred = hn::Sub(hn::LoadU(d, dp + j), hn::Set(d, mean));
       const auto v = hn::Mul(hn::LoadU(d, p + j), centred);
       hn::StoreU(hn::Mul(v, hn::Set(d, h.scale)), d, dp + j);
     });
   }
+}
+
+// d_rows[distance] += sums[distance] * row.
+HWY_INLINE void AddOuter(const Head& h, const float* sums, const float* row,
+                         float* d_rows) {
+  for (int64_t b = 0; b < h.relative.rows(); ++b) {
+    if (sums[b] == 0) continue;
+    float* to = d_rows + b * h.head_dim;
+    ForEachVector(h.head_dim, [&](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::MulAdd(hn::Set(d, sums[b]), hn::LoadU(d, row + i),
+                            hn::LoadU(d, to + i)),
+                 d, to + i);
+    });
+  }
+}
+
+// The part of the relative vectors in the gradient of query t, and theirs.
+HWY_INLINE void RelativeGradients(const Head& h, int64_t t,
+                                  const float* d_scores, const float* mixed,
+                                  const float* d_dst, float* sums,
+                                  float* d_query) {
+  const int64_t visible = h.Visible(t);
+  const float* by_distance = sums;
+  SumByDistance(h, t, d_scores, visible, sums);
+  WeightedSum<1, true>(
+      &by_distance, h.relative.rows(), h.head_dim,
+      [&](int64_t b) { return h.relative.keys + b * h.head_dim; }, &d_query);
+  AddOuter(h, sums, h.Query(t), h.relative.d_keys);
+  SumByDistance(h, t, mixed, visible, sums);
+  AddOuter(h, sums, d_dst, h.relative.d_values);
 }
 
 // d_row[j] += the sum over t of weights[t][j] * rows[t], for R keys from j on.
@@ -98,8 +139,10 @@ struct HeadGradients {
   float* d_values;
 };
 
-void BackwardHead(const Head& h, const HeadGradients& g, float* scratch) {
+void BackwardHead(const Head& h, const HeadGradients& g,
+                  const RelativeScratch& relative, float* scratch) {
   BackwardScratch s;
+  s.relative = relative;
   s.packed_values = scratch;
   s.d_scores = s.packed_values + h.padded * h.head_dim;
   s.dropped = s.d_scores + h.num_queries * h.padded;
@@ -120,6 +163,13 @@ void BackwardHead(const Head& h, const HeadGradients& g, float* scratch) {
     QueryGradients<1>(h, t, s.d_scores, g.d_query, g.d_query_stride);
   }
   const float* mixed = h.dropout.active() ? s.dropped : g.weights;
+  if (h.relative.keys != nullptr) {
+    for (t = 0; t < h.num_queries; ++t) {
+      RelativeGradients(h, t, s.d_scores + t * h.padded, mixed + t * h.padded,
+                        g.d_dst + t * g.d_dst_stride, relative.sums,
+                        g.d_query + t * g.d_query_stride);
+    }
+  }
   int64_t j = 0;
   for (; j + kTile <= h.num_keys; j += kTile) {
     KeyGradients<kTile>(h, j, s.d_scores, h.query, h.query_stride, g.d_keys,
@@ -139,6 +189,11 @@ void AttentionBackwardImpl(Matrix query, Matrix d_dst,
                            std::span<const AttentionGroup> groups,
                            const AttentionOptions& options, float* scratch,
                            Matrix d_query) {
+  const int64_t head_dim = query.cols / options.num_heads;
+  const auto relative =
+      RelativeScratch::At(scratch, options.relative, head_dim);
+  relative.Fill(options.relative, head_dim);
+  scratch += RelativeScratchSize(options, head_dim);
   for (const AttentionGroup& g : groups) {
     for (int64_t head = 0; head < options.num_heads; ++head) {
       const Head h = HeadOf(query, g, options, head);
@@ -151,7 +206,7 @@ void AttentionBackwardImpl(Matrix query, Matrix d_dst,
                     .d_query_stride = d_query.stride,
                     .d_keys = g.d_keys + column,
                     .d_values = g.d_values + column},
-                   scratch);
+                   relative, scratch);
     }
   }
 }

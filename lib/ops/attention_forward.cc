@@ -3,6 +3,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 //
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"
@@ -15,17 +16,46 @@ HWY_BEFORE_NAMESPACE();
 namespace pipeformer {
 namespace HWY_NAMESPACE {
 
-// Softmax over the first `visible` of `padded` scores; the rest become 0.
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+// Adds to the scores of query t what the mask and the distances say.
+HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
+                        float* row) {
+  const int64_t visible = h.Visible(t);
+  const int64_t place = h.Place(t);
+  if (h.relative.keys != nullptr) {
+    AddRelativeProducts(h, t, h.Query(t), s.packed_keys, h.scale, visible,
+                        s.sums, row);
+  }
+  if (h.slope != 0) {
+    for (int64_t j = 0; j < visible; ++j) {
+      row[j] -= h.slope * static_cast<float>(std::abs(place - j));
+    }
+  }
+  if (h.window > 0) {
+    std::fill(row, row + std::clamp<int64_t>(place - h.window, 0, visible),
+              kHidden);
+    std::fill(row + std::clamp<int64_t>(place + h.window + 1, 0, visible),
+              row + visible, kHidden);
+  }
+  if (h.mask != nullptr) {
+    const float* mask = h.mask + t * h.num_keys;
+    for (int64_t j = 0; j < visible; ++j) row[j] += mask[j];
+  }
+}
+
+// Softmax over the first `visible` of `padded` scores; the rest become 0, and
+// so do all where every score is minus infinity.
 HWY_INLINE void Softmax(float* row, int64_t visible, int64_t padded) {
   const Lanes d;
   const int64_t n = static_cast<int64_t>(hn::Lanes(d));
-  if (visible == 0) {
+  std::fill(row + visible, row + padded, kHidden);
+  const float largest = visible == 0 ? kHidden : MaxOf(row, padded);
+  if (largest == kHidden) {
     std::fill_n(row, padded, 0.0f);
     return;
   }
-  std::fill(row + visible, row + padded,
-            -std::numeric_limits<float>::infinity());
-  const auto max = hn::Set(d, MaxOf(row, padded));
+  const auto max = hn::Set(d, largest);
   // Sums run lane by lane over whole blocks, then in the order of the lanes:
   // blocks beyond `visible` add zeros, so they do not change a bit.
   HWY_ALIGN float lanes[kKeyBlock] = {};
@@ -47,8 +77,8 @@ HWY_INLINE void Softmax(float* row, int64_t visible, int64_t padded) {
 // Forward for R queries from t on. `weights` [R][padded] is written.
 template <int R>
 HWY_INLINE void ForwardTile(const Head& h, int64_t t, const float* packed,
-                            float* weights, float* dropped, float* dst,
-                            int64_t dst_stride) {
+                            const RelativeScratch& relative, float* weights,
+                            float* dropped, float* dst, int64_t dst_stride) {
   const float* rows[R];
   float* scores[R];
   float* out[R];
@@ -64,6 +94,7 @@ HWY_INLINE void ForwardTile(const Head& h, int64_t t, const float* packed,
   const int64_t blocks_end = PaddedKeys(visible);
   Products<R>(rows, h.head_dim, packed, blocks_end, h.scale, scores);
   for (int r = 0; r < R; ++r) {
+    AddBias(h, t + r, relative, scores[r]);
     Softmax(scores[r], h.Visible(t + r), blocks_end);
     std::fill(scores[r] + blocks_end, scores[r] + h.padded, 0.0f);
     if (h.dropout.active()) {
@@ -72,26 +103,40 @@ HWY_INLINE void ForwardTile(const Head& h, int64_t t, const float* packed,
   }
   WeightedSum<R, false>(
       mixed, visible, h.head_dim, [&](int64_t j) { return h.Value(j); }, out);
+  if (h.relative.keys == nullptr) return;
+  for (int r = 0; r < R; ++r) {
+    const float* sums = relative.sums;
+    SumByDistance(h, t + r, mixed[r], h.Visible(t + r), relative.sums);
+    WeightedSum<1, true>(
+        &sums, h.relative.rows(), h.head_dim,
+        [&](int64_t b) { return h.relative.values + b * h.head_dim; }, &out[r]);
+  }
 }
 
-void ForwardHead(const Head& h, const float* packed, float* weights,
+void ForwardHead(const Head& h, const float* packed,
+                 const RelativeScratch& relative, float* weights,
                  float* scratch, float* dst, int64_t dst_stride) {
   float* dropped = scratch;
   float* own = scratch + kTile * h.padded;
   int64_t t = 0;
   for (; t + kTile <= h.num_queries; t += kTile) {
     float* w = weights == nullptr ? own : weights + t * h.padded;
-    ForwardTile<kTile>(h, t, packed, w, dropped, dst, dst_stride);
+    ForwardTile<kTile>(h, t, packed, relative, w, dropped, dst, dst_stride);
   }
   for (; t < h.num_queries; ++t) {
     float* w = weights == nullptr ? own : weights + t * h.padded;
-    ForwardTile<1>(h, t, packed, w, dropped, dst, dst_stride);
+    ForwardTile<1>(h, t, packed, relative, w, dropped, dst, dst_stride);
   }
 }
 
 void AttentionForwardImpl(Matrix query, std::span<const AttentionGroup> groups,
                           const AttentionOptions& options, float* scratch,
                           Matrix dst) {
+  const int64_t head_dim = query.cols / options.num_heads;
+  const auto relative =
+      RelativeScratch::At(scratch, options.relative, head_dim);
+  relative.Fill(options.relative, head_dim);
+  scratch += RelativeScratchSize(options, head_dim);
   for (const AttentionGroup& g : groups) {
     for (int64_t head = 0; head < options.num_heads; ++head) {
       const Head h = HeadOf(query, g, options, head);
@@ -108,7 +153,7 @@ void AttentionForwardImpl(Matrix query, std::span<const AttentionGroup> groups,
       float* weights = g.weights == nullptr
                            ? nullptr
                            : g.weights + head * h.num_queries * h.padded;
-      ForwardHead(h, packed, weights, rest,
+      ForwardHead(h, packed, relative, weights, rest,
                   dst.Row(g.first_query) + head * h.head_dim, dst.stride);
     }
   }
@@ -139,6 +184,7 @@ HWY_EXPORT(AttentionForwardImpl);
 HWY_EXPORT(PackKeysImpl);
 
 int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
+                             const AttentionOptions& options,
                              int64_t head_dim) {
   int64_t size = 0;
   for (const AttentionGroup& g : groups) {
@@ -147,7 +193,20 @@ int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
     const int64_t rows = std::max<int64_t>(4, g.num_queries);
     size = std::max(size, padded * (head_dim + 2 * rows));
   }
-  return size;
+  return size + RelativeScratchSize(options, head_dim);
+}
+
+int64_t RelativeScratchSize(const AttentionOptions& options, int64_t head_dim) {
+  if (options.relative.keys == nullptr) return 0;
+  return PaddedKeys(options.relative.rows()) * (2 * head_dim + 1);
+}
+
+void LinearBiasSlopes(std::span<float> slopes) {
+  for (size_t h = 0; h < slopes.size(); ++h) {
+    slopes[h] =
+        static_cast<float>(std::exp2(-8.0 * static_cast<double>(h + 1) /
+                                     static_cast<double>(slopes.size())));
+  }
 }
 
 int64_t AttentionWeightsSize(const AttentionGroup& group, int64_t num_heads) {

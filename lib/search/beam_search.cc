@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
-#include "lib/nn/ragged.h"
+#include "lib/nn/pair_batch.h"
 #include "lib/ops/cross_entropy.h"
 
 namespace pipeformer {
@@ -41,7 +42,8 @@ struct BeamSearch::Sentence {
   std::unique_ptr<SentenceCache> cache;
   std::vector<Live> live;
   std::vector<Hypothesis> ended;
-  int64_t limit = 0;  // pieces, without the end symbol
+  int64_t limit = 0;     // pieces, without the end symbol
+  int32_t first_id = 0;  // what the first step is given
   std::vector<std::vector<Continuation>> continuations;  // of each live one
 
   int64_t pieces() const {
@@ -75,18 +77,29 @@ bool BeamSearch::Fill(const NextRequest& next) {
     auto sentence = std::make_unique<Sentence>();
     const Wait wait = active_.empty() ? Wait::kYes : Wait::kNo;
     if (!next(wait, sentence->request)) break;
-    const double limit =
-        options_.max_length_factor * static_cast<double>(sentence->pieces());
-    sentence->limit = std::min({options_.max_length,
-                                static_cast<int64_t>(std::ceil(limit)) + 10,
-                                model_.config().max_positions - 1});
+    sentence->limit =
+        LengthLimit(static_cast<int64_t>(sentence->request.source.size()));
     sentence->cache = TakeCache();
-    sentence->live.emplace_back();
     active_pieces_ += sentence->pieces();
     active_.push_back(std::move(sentence));
   }
   if (active_.size() > first) Encode(first);
   return !active_.empty();
+}
+
+// Most pieces of a result. A translation grows with its source, a
+// continuation does not; both end where the positions do.
+int64_t BeamSearch::LengthLimit(int64_t source_pieces) const {
+  const TransformerConfig& config = model_.config();
+  const int64_t prompt =
+      PairBatch(config, options_.boundary).PromptRows(source_pieces);
+  int64_t limit = std::min(options_.max_length, config.max_positions - prompt);
+  if (config.trained_on == TrainedOn::kPairs) {
+    const double factor =
+        options_.max_length_factor * static_cast<double>(source_pieces + 1);
+    limit = std::min(limit, static_cast<int64_t>(std::ceil(factor)) + 10);
+  }
+  return std::max<int64_t>(limit, 0);
 }
 
 std::unique_ptr<SentenceCache> BeamSearch::TakeCache() {
@@ -95,22 +108,30 @@ std::unique_ptr<SentenceCache> BeamSearch::TakeCache() {
   }
   auto cache = std::move(free_caches_.back());
   free_caches_.pop_back();
-  cache->history_rows = 0;
   return cache;
 }
 
-// Encodes the sentences from number `first` on, into their caches.
+// Gives the sentences from number `first` on their sources and a first
+// hypothesis each.
 void BeamSearch::Encode(size_t first) {
-  RaggedIds source;
+  PairBatch batch(model_.config(), options_.boundary);
   std::vector<SentenceCache*> caches;
   for (size_t s = first; s < active_.size(); ++s) {
-    source.Append(-1, active_[s]->request.source, options_.boundary.source_eos);
+    batch.Append(active_[s]->request.source, {});
     caches.push_back(active_[s]->cache.get());
   }
   arena_.Rewind({});
   Context context{.arena = arena_};
-  const Variable memory = model_.Encode(context, source.view());
-  model_.CacheMemory(context, memory, source.offsets, caches);
+  model_.CacheSource(context, batch, caches);
+  const Ragged sequence = batch.sequence();
+  for (size_t s = first; s < active_.size(); ++s) {
+    const auto end = static_cast<size_t>(sequence.offsets[s - first + 1]);
+    active_[s]->first_id = sequence.ids[end - 1];
+    Live live;
+    live.rows.resize(static_cast<size_t>(active_[s]->cache->history_rows));
+    std::iota(live.rows.begin(), live.rows.end(), 0);
+    active_[s]->live.push_back(std::move(live));
+  }
 }
 
 // One more position of every live hypothesis.
@@ -123,7 +144,7 @@ void BeamSearch::Step() {
     first_row.push_back(static_cast<int64_t>(ids.size()));
     for (Live& live : sentence->live) {
       const auto& earlier = live.hypothesis.ids;
-      ids.push_back(earlier.empty() ? options_.boundary.bos : earlier.back());
+      ids.push_back(earlier.empty() ? sentence->first_id : earlier.back());
       live.rows.push_back(
           static_cast<int32_t>(sentence->cache->history_rows++));
       rows.push_back({sentence->cache.get(), live.rows});

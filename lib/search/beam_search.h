@@ -41,6 +41,7 @@ class BeamSearch {
   struct Sentence;
 
   bool Fill(const NextRequest& next);
+  int64_t LengthLimit(int64_t source_pieces) const;
   void Encode(size_t first);
   void Step();
   void Choose(Matrix hidden, const std::vector<int64_t>& first_row);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/nn/ragged.h"
+#include "lib/nn/pair_batch.h"
 
 namespace pipeformer {
 namespace {
@@ -55,25 +55,20 @@ void SortByKind(std::vector<AttentionMatrix>& attention) {
 
 std::vector<ForcedResult> ForcedDecoder::Run(std::span<const ForcedPair> pairs,
                                              WantAttention want) {
-  RaggedIds source, target_in, target_out;
-  for (const ForcedPair& pair : pairs) {
-    source.Append(-1, pair.source, boundary_.source_eos);
-    target_in.Append(boundary_.bos, pair.target, -1);
-    target_out.Append(-1, pair.target, boundary_.eos);
-  }
+  PairBatch batch(model_.config(), boundary_);
+  for (const ForcedPair& pair : pairs) batch.Append(pair.source, pair.target);
   std::vector<ForcedResult> results(pairs.size());
   Collector collector(model_.config().num_heads, results);
   arena_.Rewind({});
   Context context{.arena = arena_};
   if (want == WantAttention::kYes) context.probe = &collector;
-  const Variable memory = model_.Encode(context, source.view());
-  const Variable hidden =
-      model_.Decode(context, target_in.view(), memory, source.offsets);
-  std::vector<float> log_probs(target_out.ids.size());
-  model_.TargetLogProbs(context, hidden, target_out.ids, log_probs);
+  const Variable hidden = model_.Predict(context, batch);
+  const Ragged targets = batch.targets();
+  std::vector<float> log_probs(targets.ids.size());
+  model_.TargetLogProbs(context, hidden, targets.ids, log_probs);
   for (size_t s = 0; s < pairs.size(); ++s) {
-    const auto begin = log_probs.begin() + target_out.offsets[s];
-    const auto end = log_probs.begin() + target_out.offsets[s + 1];
+    const auto begin = log_probs.begin() + targets.offsets[s];
+    const auto end = log_probs.begin() + targets.offsets[s + 1];
     results[s].token_log_probs.assign(begin, end);
     for (const float p : results[s].token_log_probs) {
       results[s].log_prob += static_cast<double>(p);

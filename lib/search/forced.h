@@ -48,7 +48,8 @@ class ForcedDecoder {
   // One result a pair. The rows of encoder attention are the source pieces
   // and the end symbol; of decoder and cross attention, the positions that
   // predict the target pieces and the end symbol (the first is the begin
-  // symbol's). A pair's result does not depend on the others.
+  // symbol's); of a language model, all rows of its sequence (PairBatch). A
+  // pair's result does not depend on the others.
   std::vector<ForcedResult> Run(std::span<const ForcedPair> pairs,
                                 WantAttention want);
 

@@ -21,7 +21,8 @@ struct Hypothesis {
 // Source: Marian's length normalisation; alpha 0 switches it off.
 double NormalizedScore(double log_prob, int64_t length, double alpha);
 
-// A sentence to translate. `index` is the caller's, handed back.
+// A sentence to translate, or to continue. `index` is the caller's, handed
+// back.
 struct SearchRequest {
   int64_t index = 0;
   std::vector<int32_t> source;  // pieces, without the end symbol
@@ -38,8 +39,9 @@ struct SearchOptions {
   int64_t n_best = 1;      // hypotheses returned, at most beam_size
   double normalize = 0.6;  // alpha of NormalizedScore
   // A translation has at most this many pieces and the end symbol:
-  // min(max_length, max_length_factor (source pieces + 1) + 10). At the limit
-  // the end symbol is the only continuation.
+  // min(max_length, max_length_factor (source pieces + 1) + 10); what a
+  // language model continues, max_length. At the limit the end symbol is the
+  // only continuation.
   int64_t max_length = 1000;
   double max_length_factor = 2;
   // Source pieces searched together by one worker; more sentences join as

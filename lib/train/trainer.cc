@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "lib/base/error.h"
 #include "lib/nn/context.h"
@@ -13,23 +14,13 @@
 namespace pipeformer {
 namespace {
 
-// The three ragged matrices of a shard: source and target with what is to be
-// predicted at each target position.
-struct Shard {
-  RaggedIds source, target_in, target_out;
-
-  void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
-            Boundary boundary) {
-    source.Clear();
-    target_in.Clear();
-    target_out.Clear();
-    for (const int64_t s : pairs) {
-      source.Append(-1, corpus.source[s], boundary.source_eos);
-      target_in.Append(boundary.bos, corpus.target[s], -1);
-      target_out.Append(-1, corpus.target[s], boundary.eos);
-    }
+void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
+          PairBatch& batch) {
+  batch.Clear();
+  for (const int64_t s : pairs) {
+    batch.Append(corpus.source[s], corpus.target[s]);
   }
-};
+}
 
 void Add(const LossSum& from, LossSum& to) {
   to.smoothed += from.smoothed;
@@ -40,9 +31,11 @@ void Add(const LossSum& from, LossSum& to) {
 }  // namespace
 
 struct Trainer::Worker {
+  explicit Worker(PairBatch empty) : shard(std::move(empty)) {}
+
   Arena arena;
   Tape tape;
-  Shard shard;
+  PairBatch shard;
   std::vector<float> gradients;
   double squares = 0;
 };
@@ -63,7 +56,8 @@ Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
     state_.averages.assign(values, values + size);
   }
   for (int w = 0; w < pool.num_workers(); ++w) {
-    workers_.push_back(std::make_unique<Worker>());
+    workers_.push_back(std::make_unique<Worker>(
+        PairBatch(model.config(), boundary, options.predict)));
     workers_.back()->gradients.resize(size);
   }
 }
@@ -73,9 +67,12 @@ Trainer::~Trainer() = default;
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
   int64_t pieces = 0;
+  const PairBatch& rules = workers_[0]->shard;
   for (const int64_t s : batch) {
-    result.source_pieces += static_cast<int64_t>(corpus_.source[s].size()) + 1;
-    pieces += static_cast<int64_t>(corpus_.target[s].size()) + 1;
+    const auto source = static_cast<int64_t>(corpus_.source[s].size());
+    result.source_pieces += source + 1;
+    pieces += rules.NumTargets(source,
+                               static_cast<int64_t>(corpus_.target[s].size()));
   }
   RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
   result.gradient_norm = SumGradients();
@@ -115,18 +112,14 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
     for (size_t i = static_cast<size_t>(w); i < shards.size();
          i += static_cast<size_t>(num_workers)) {
       worker.arena.Rewind({});
-      worker.shard.Fill(corpus_, shards[i], boundary_);
+      Fill(corpus_, shards[i], worker.shard);
       const Random random = step_random.Fork(i);
       Context context{.arena = worker.arena,
                       .tape = &worker.tape,
                       .gradients = worker.gradients.data(),
                       .random = &random};
-      const Variable memory =
-          model_.Encode(context, worker.shard.source.view());
-      const Variable hidden =
-          model_.Decode(context, worker.shard.target_in.view(), memory,
-                        worker.shard.source.offsets);
-      losses[i] = model_.Loss(context, hidden, worker.shard.target_out.ids,
+      const Variable hidden = model_.Predict(context, worker.shard);
+      losses[i] = model_.Loss(context, hidden, worker.shard.targets().ids,
                               {options_.label_smoothing, gradient_scale});
       worker.tape.Backward();
     }
@@ -186,16 +179,14 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
   std::vector<LossSum> losses(batches.size());
   pool_.Run([&](int w) {
     Worker& worker = *workers_[static_cast<size_t>(w)];
+    PairBatch pairs(model.config(), boundary_);
     for (size_t i = static_cast<size_t>(w); i < batches.size();
          i += workers_.size()) {
       worker.arena.Rewind({});
-      worker.shard.Fill(corpus, batches[i], boundary_);
+      Fill(corpus, batches[i], pairs);
       Context context{.arena = worker.arena};
-      const Variable memory = model.Encode(context, worker.shard.source.view());
-      const Variable hidden =
-          model.Decode(context, worker.shard.target_in.view(), memory,
-                       worker.shard.source.offsets);
-      losses[i] = model.Loss(context, hidden, worker.shard.target_out.ids, {});
+      const Variable hidden = model.Predict(context, pairs);
+      losses[i] = model.Loss(context, hidden, pairs.targets().ids, {});
     }
   });
   LossSum sum;

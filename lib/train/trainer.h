@@ -14,6 +14,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
+#include "lib/nn/pair_batch.h"
 #include "lib/nn/ragged.h"
 #include "lib/nn/transformer.h"
 
@@ -25,8 +26,9 @@ struct TrainerOptions {
   float beta1 = 0.9f;      // Vaswani et al. 2017, section 5.3
   float beta2 = 0.98f;
   float epsilon = 1e-9f;
-  float exponential_smoothing = 0;  // decay of the averaged weights, or 0
-  int64_t shard_rows = 1024;        // source and target rows run together
+  float exponential_smoothing = 0;     // decay of the averaged weights, or 0
+  int64_t shard_rows = 1024;           // source and target rows run together
+  Predict predict = Predict::kTarget;  // what the loss of a pair counts
   uint64_t seed = 1;
 };
 
@@ -54,7 +56,7 @@ class Trainer {
   // the gradient is not finite; the model is then as before.
   UpdateResult Update(const Batch& batch, double learning_rate);
 
-  // The mean cross-entropy (nats a piece) of a corpus, without smoothing.
+  // The cross-entropy of the targets of a corpus, without smoothing.
   LossSum Evaluate(const Transformer& model, const PairCorpus& corpus);
 
   OptimizerState& state() { return state_; }
