@@ -1,6 +1,7 @@
 #include "tools/decode_options.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "lib/base/error.h"
 
@@ -23,6 +24,67 @@ void ParseAlignment(const std::string& text, TranslationOptions& options) {
     ThrowUsage("--alignment is '" + text +
                "'; give hard, soft or a threshold in [0, 1)");
   }
+}
+
+// full, topk:K or nucleus:P.
+void ParseSampling(const std::string& text, SamplingOptions& sampling) {
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const char* begin =
+      colon == std::string::npos ? end : text.data() + colon + 1;
+  const auto [rest, error] = std::from_chars(begin, end, value);
+  const bool number = error == std::errc() && rest == end;
+  if (text == "full") {
+    sampling.kind = SamplingKind::kFull;
+  } else if (kind == "topk" && number && value >= 1 && value <= 1e9 &&
+             value == std::floor(value)) {
+    sampling.kind = SamplingKind::kTopK;
+    sampling.k = static_cast<int64_t>(value);
+  } else if (kind == "nucleus" && number && value > 0 && value <= 1) {
+    sampling.kind = SamplingKind::kNucleus;
+    sampling.p = value;
+  } else {
+    ThrowUsage("--sampling is '" + text +
+               "'; give full, topk:K with a whole K of at least 1, or "
+               "nucleus:P with P in (0, 1]");
+  }
+}
+
+std::vector<Option> ChoiceOptionRows(DecodeSettings& settings) {
+  SearchOptions& search = settings.translation.search;
+  return {
+      {.name = "sampling",
+       .value = "full|topk:K|nucleus:P",
+       .help = "draw --n-best hypotheses by chance (--seed), among all pieces, "
+               "the K most probable, or the fewest that reach probability P; "
+               "log-probabilities stay those of the model",
+       .target = std::function<void(const std::string&)>(
+           [&search](const std::string& text) {
+             ParseSampling(text, search.sampling);
+           })},
+      {.name = "temperature",
+       .value = "T",
+       .help = "with --sampling, divide the logits by T: below 1 is bolder, "
+               "0 takes the most probable piece (1)",
+       .target = &settings.temperature,
+       .min = 0,
+       .max = 1000},
+      {.name = "no-repeat-ngram-size",
+       .value = "N",
+       .help = "no sequence of N pieces comes twice in a result, a given "
+               "prefix left out; 0 allows all",
+       .target = &search.no_repeat_ngram_size,
+       .min = 0,
+       .max = 1000},
+      {.name = "prefix",
+       .value = "",
+       .help = "the input is `source TAB prefix` (or records with a `prefix`): "
+               "the result begins with the prefix, which counts in its "
+               "log-probability",
+       .target = &settings.prefix},
+  };
 }
 
 std::vector<Option> SearchOptionRows(SearchOptions& search) {
@@ -87,6 +149,9 @@ std::vector<Option> DecodeOptions(DecodeSettings& settings) {
        .target = &settings.to},
   };
   for (Option& option : SearchOptionRows(translation.search)) {
+    options.push_back(std::move(option));
+  }
+  for (Option& option : ChoiceOptionRows(settings)) {
     options.push_back(std::move(option));
   }
   const std::vector<Option> extras = {

@@ -2,6 +2,7 @@
 #ifndef PIPEFORMER_TOOLS_DECODE_OPTIONS_H_
 #define PIPEFORMER_TOOLS_DECODE_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct DecodeSettings {
   std::string model;
   std::string from = "text";  // text or jsonl
   std::string to;             // text or jsonl; empty: as `from`
+  bool prefix = false;        // the input brings what a result begins with
+  std::optional<double> temperature;
   TranslationOptions translation;
 };
 

@@ -111,6 +111,7 @@ class DecodeRun {
       if (!sentence) continue;
       request.index = static_cast<int64_t>(job->index);
       request.source = sentence->source.ids;
+      request.prefix = sentence->prefix.ids;
       under_way.emplace(request.index, std::move(*sentence));
       return true;
     }
@@ -140,22 +141,44 @@ class DecodeRun {
   void ReadSentence(const std::string& text, const std::string& place,
                     uint64_t index, SentenceToTranslate& sentence) const {
     const Vocabulary& vocabulary = *model_.vocabularies.source;
-    if (settings_.from == "text") {
-      sentence.source = vocabulary.Encode(text);
-    } else {
+    if (settings_.from == "jsonl") {
       sentence.record = WithId(ParseRecord(text, place), index);
       RefuseErrorRecord(sentence.record, place);
       const Json& json = sentence.record.contains("source")
                              ? sentence.record["source"]
                              : sentence.record;
       sentence.source = EncodeSentence(json, vocabulary, place);
+      if (settings_.prefix && sentence.record.contains("prefix")) {
+        sentence.prefix = EncodeSentence(sentence.record["prefix"],
+                                         *model_.vocabularies.target, place);
+      }
+    } else if (settings_.prefix) {
+      const TextPair pair = SplitPair(text, place);
+      sentence.source = vocabulary.Encode(pair.source);
+      sentence.prefix = model_.vocabularies.target->Encode(pair.target);
+    } else {
+      sentence.source = vocabulary.Encode(text);
     }
+    CheckLength(sentence, place);
+  }
+
+  void CheckLength(const SentenceToTranslate& sentence,
+                   const std::string& place) const {
     const auto length = static_cast<int64_t>(sentence.source.ids.size());
     if (length > search_.max_length) {
       ThrowBadData(place + ": " + std::to_string(length) +
                    " pieces, the limit of --max-length and of the model is " +
                    std::to_string(search_.max_length) +
                    "; split the sentence or raise --max-length");
+    }
+    const TransformerConfig& config = model_.network->config();
+    const int64_t room = config.max_positions -
+                         PairBatch(config, search_.boundary).PromptRows(length);
+    const auto prefix = static_cast<int64_t>(sentence.prefix.ids.size());
+    if (prefix > room) {
+      ThrowBadData(place + ": the prefix has " + std::to_string(prefix) +
+                   " pieces, after this source the model takes at most " +
+                   std::to_string(room) + "; shorten it");
     }
   }
 
@@ -218,8 +241,14 @@ class DecodeRun {
 }  // namespace
 
 void RunDecode(Tool& tool, DecodeSettings& settings) {
-  const SearchOptions& search = settings.translation.search;
-  if (search.n_best > search.beam_size) {
+  SearchOptions& search = settings.translation.search;
+  SamplingOptions& sampling = search.sampling;
+  sampling.seed = tool.options().seed;
+  sampling.temperature = settings.temperature.value_or(1);
+  if (settings.temperature && !sampling.active()) {
+    ThrowUsage("--temperature goes with --sampling; beam search draws nothing");
+  }
+  if (!sampling.active() && search.n_best > search.beam_size) {
     ThrowUsage("--n-best is " + std::to_string(search.n_best) +
                ", more than --beam-size " + std::to_string(search.beam_size) +
                "; raise --beam-size");

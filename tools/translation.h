@@ -58,6 +58,7 @@ struct SentenceToTranslate {
   Json record;       // of the input, with its id
   int64_t line = 0;  // of the input, from 1
   Sentence source;   // with ids
+  Sentence prefix;   // of every result, or empty
 };
 
 // What the search found, with alignments where they are asked for.

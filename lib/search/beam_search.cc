@@ -6,8 +6,11 @@
 #include <numeric>
 #include <utility>
 
+#include "lib/base/random.h"
 #include "lib/nn/pair_batch.h"
 #include "lib/ops/cross_entropy.h"
+#include "lib/search/repetition.h"
+#include "lib/search/sampling.h"
 
 namespace pipeformer {
 namespace {
@@ -31,10 +34,12 @@ double NormalizedScore(double log_prob, int64_t length, double alpha) {
 }
 
 // A hypothesis that has not ended. `rows` are its history rows (see
-// DecoderCache), one for each position computed so far.
+// DecoderCache), one for each position computed so far; `sample` tells drawn
+// hypotheses apart.
 struct BeamSearch::Live {
   Hypothesis hypothesis;
   std::vector<int32_t> rows;
+  uint64_t sample = 0;
 };
 
 struct BeamSearch::Sentence {
@@ -77,8 +82,10 @@ bool BeamSearch::Fill(const NextRequest& next) {
     auto sentence = std::make_unique<Sentence>();
     const Wait wait = active_.empty() ? Wait::kYes : Wait::kNo;
     if (!next(wait, sentence->request)) break;
+    const SearchRequest& request = sentence->request;
     sentence->limit =
-        LengthLimit(static_cast<int64_t>(sentence->request.source.size()));
+        std::max(LengthLimit(static_cast<int64_t>(request.source.size())),
+                 static_cast<int64_t>(request.prefix.size()));
     sentence->cache = TakeCache();
     active_pieces_ += sentence->pieces();
     active_.push_back(std::move(sentence));
@@ -130,7 +137,11 @@ void BeamSearch::Encode(size_t first) {
     Live live;
     live.rows.resize(static_cast<size_t>(active_[s]->cache->history_rows));
     std::iota(live.rows.begin(), live.rows.end(), 0);
-    active_[s]->live.push_back(std::move(live));
+    const int64_t drawn = options_.sampling.active() ? options_.n_best : 1;
+    for (int64_t i = 0; i < drawn; ++i) {
+      live.sample = static_cast<uint64_t>(i);
+      active_[s]->live.push_back(live);
+    }
   }
 }
 
@@ -173,15 +184,17 @@ void BeamSearch::Choose(Matrix hidden, const std::vector<int64_t>& first_row) {
       Sentence& sentence = *active_[s];
       sentence.continuations.resize(sentence.live.size());
       ChooseRow(sentence, static_cast<size_t>(r - first_row[s]),
-                logits.Row(r - begin));
+                {logits.Row(r - begin), static_cast<size_t>(vocab)});
     }
   }
 }
 
-void BeamSearch::ChooseRow(Sentence& sentence, size_t number, float* logits) {
-  const int64_t vocab = model_.config().target_vocab;
-  const Hypothesis& hypothesis = sentence.live[number].hypothesis;
-  const float lse = LogSumExp(logits, vocab);
+void BeamSearch::ChooseRow(Sentence& sentence, size_t number,
+                           std::span<float> logits) {
+  const auto vocab = static_cast<int64_t>(logits.size());
+  const Live& live = sentence.live[number];
+  const Hypothesis& hypothesis = live.hypothesis;
+  const float lse = LogSumExp(logits.data(), vocab);
   std::vector<Continuation>& result = sentence.continuations[number];
   result.clear();
   const auto add = [&](int32_t id, float logit) {
@@ -189,20 +202,44 @@ void BeamSearch::ChooseRow(Sentence& sentence, size_t number, float* logits) {
     result.push_back({hypothesis.log_prob + static_cast<double>(log_prob),
                       log_prob, id, static_cast<int32_t>(number)});
   };
-  if (static_cast<int64_t>(hypothesis.ids.size()) >= sentence.limit) {
-    add(options_.boundary.eos, logits[options_.boundary.eos]);
+  const auto length = static_cast<int64_t>(hypothesis.ids.size());
+  const auto& prefix = sentence.request.prefix;
+  if (length < static_cast<int64_t>(prefix.size())) {
+    const int32_t id = prefix[hypothesis.ids.size()];
+    return add(id, logits[static_cast<size_t>(id)]);
+  }
+  if (length >= sentence.limit) {
+    const int32_t eos = options_.boundary.eos;
+    return add(eos, logits[static_cast<size_t>(eos)]);
+  }
+  Hide(sentence, hypothesis, logits);
+  if (options_.sampling.active()) {
+    Random chance = Random(options_.sampling.seed)
+                        .Fork(static_cast<uint64_t>(sentence.request.index))
+                        .Fork(live.sample)
+                        .Fork(static_cast<uint64_t>(length));
+    const int32_t id = SamplePiece(logits, options_.sampling, chance.Uniform());
+    if (id >= 0) add(id, logits[static_cast<size_t>(id)]);
     return;
   }
-  for (const int32_t id : options_.suppressed) {
-    logits[id] = -std::numeric_limits<float>::infinity();
-  }
-  const size_t room =
-      static_cast<size_t>(options_.beam_size) - sentence.ended.size();
-  best_.resize(std::min<size_t>(room, static_cast<size_t>(vocab)));
-  SelectBest(logits, vocab, best_);
+  const size_t room = static_cast<size_t>(width()) - sentence.ended.size();
+  best_.resize(std::min<size_t>(room, logits.size()));
+  SelectBest(logits.data(), vocab, best_);
   for (const Candidate& c : best_) {
     if (c.id >= 0) add(c.id, c.logit);
   }
+}
+
+// Takes the pieces that must not follow out of the running.
+void BeamSearch::Hide(const Sentence& sentence, const Hypothesis& hypothesis,
+                      std::span<float> logits) const {
+  const auto hide = [&](int32_t id) {
+    logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
+  };
+  for (const int32_t id : options_.suppressed) hide(id);
+  ForEachRepeat(
+      std::span(hypothesis.ids).subspan(sentence.request.prefix.size()),
+      options_.no_repeat_ngram_size, hide);
 }
 
 // Keeps the best continuations: those that end free their place in the beam.
@@ -211,8 +248,7 @@ void BeamSearch::Advance(Sentence& sentence) {
   for (const auto& part : sentence.continuations) {
     all.insert(all.end(), part.begin(), part.end());
   }
-  const size_t room =
-      static_cast<size_t>(options_.beam_size) - sentence.ended.size();
+  const size_t room = static_cast<size_t>(width()) - sentence.ended.size();
   // Among equals the earlier hypothesis and the lower id win.
   std::stable_sort(all.begin(), all.end(),
                    [](const Continuation& a, const Continuation& b) {

@@ -1,12 +1,14 @@
 // Beam search over a stream of sentences. Finished sentences leave the batch
 // and waiting ones join it at once, so the matrices stay full; a sentence's
 // result does not depend on the others, to the last bit. A beam of one is
-// greedy search. Source: Sutskever et al. 2014, section 3.2.
+// greedy search. Or, under the same roof, hypotheses drawn by chance.
+// Source: Sutskever et al. 2014, section 3.2.
 #ifndef PIPEFORMER_LIB_SEARCH_BEAM_SEARCH_H_
 #define PIPEFORMER_LIB_SEARCH_BEAM_SEARCH_H_
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lib/nn/transformer.h"
@@ -45,7 +47,12 @@ class BeamSearch {
   void Encode(size_t first);
   void Step();
   void Choose(Matrix hidden, const std::vector<int64_t>& first_row);
-  void ChooseRow(Sentence& sentence, size_t number, float* logits);
+  void ChooseRow(Sentence& sentence, size_t number, std::span<float> logits);
+  void Hide(const Sentence& sentence, const Hypothesis& hypothesis,
+            std::span<float> logits) const;
+  int64_t width() const {
+    return options_.sampling.active() ? options_.n_best : options_.beam_size;
+  }
   void Advance(Sentence& sentence);
   SearchResult Finish(Sentence& sentence) const;
   std::unique_ptr<SentenceCache> TakeCache();

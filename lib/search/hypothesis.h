@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/nn/ragged.h"
+#include "lib/search/sampling.h"
 
 namespace pipeformer {
 
@@ -24,8 +25,9 @@ double NormalizedScore(double log_prob, int64_t length, double alpha);
 // A sentence to translate, or to continue. `index` is the caller's, handed
 // back.
 struct SearchRequest {
-  int64_t index = 0;
+  int64_t index = 0;            // also names the sentence's share of chance
   std::vector<int32_t> source;  // pieces, without the end symbol
+  std::vector<int32_t> prefix;  // pieces every hypothesis begins with
 };
 
 struct SearchResult {
@@ -36,7 +38,13 @@ struct SearchResult {
 
 struct SearchOptions {
   int64_t beam_size = 5;
-  int64_t n_best = 1;      // hypotheses returned, at most beam_size
+  int64_t n_best = 1;  // hypotheses returned, at most beam_size
+  // Where active, `n_best` hypotheses are drawn, each on its own, instead of a
+  // beam. Their log-probabilities are the model's, at temperature 1.
+  SamplingOptions sampling = {};
+  // No sequence of so many pieces comes twice in what follows the prefix; 0:
+  // any may.
+  int64_t no_repeat_ngram_size = 0;
   double normalize = 0.6;  // alpha of NormalizedScore
   // A translation has at most this many pieces and the end symbol:
   // min(max_length, max_length_factor (source pieces + 1) + 10); what a
