@@ -55,10 +55,10 @@ void CheckIds(const std::vector<int32_t>& ids, const Json& json,
 }  // namespace
 
 ForcedPairs::ForcedPairs(const Model& model, std::string from,
-                         WantAttention want)
+                         const ForcedWishes& wishes)
     : model_(model),
       from_(std::move(from)),
-      want_(want),
+      wishes_(wishes),
       decoder_(*model.network, BoundaryOf(model.vocabularies)) {
   const bool sentences =
       model.network->config().trained_on == TrainedOn::kSentences;
@@ -159,7 +159,7 @@ void ForcedPairs::RunTogether(std::span<ForcedRecord> pairs) {
     if (Runs(pair)) batch.push_back({pair.source.ids, pair.target.ids});
   }
   if (batch.empty()) return;
-  std::vector<ForcedResult> results = decoder_.Run(batch, want_);
+  std::vector<ForcedResult> results = decoder_.Run(batch, wishes_);
   auto next = results.begin();
   for (ForcedRecord& pair : pairs) {
     if (!Runs(pair)) continue;

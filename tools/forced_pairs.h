@@ -37,7 +37,7 @@ class ForcedPairs {
   // `from` is tsv, jsonl or text, or empty: text for a language model of
   // sentences, else tsv. Throws Error (64) on text for a model of pairs.
   // Requires: `model` outlives this.
-  ForcedPairs(const Model& model, std::string from, WantAttention want);
+  ForcedPairs(const Model& model, std::string from, const ForcedWishes& wishes);
 
   // Gives every record of the chunk to `take`, in order. Records with a
   // `target`, or with `hypotheses` (the best is taken), are pairs; for a
@@ -54,7 +54,7 @@ class ForcedPairs {
 
   const Model& model_;
   std::string from_;
-  WantAttention want_;
+  ForcedWishes wishes_;
   ForcedDecoder decoder_;
 };
 

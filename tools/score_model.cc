@@ -7,6 +7,7 @@
 #include "formats/numbers.h"
 #include "lib/base/error.h"
 #include "tools/forced_pairs.h"
+#include "tools/score_format.h"
 #include "tools/support/pipeline.h"
 
 namespace pipeformer {
@@ -19,24 +20,6 @@ struct Summary {
   int64_t pieces = 0;
   int64_t pairs = 0;
 };
-
-Json ScoreRecord(const ForcedRecord& pair) {
-  Json record = pair.record;
-  record["logprob"] = pair.result.log_prob;
-  record["length"] = pair.result.token_log_probs.size();
-  record["token_logprobs"] = NumberList(pair.result.token_log_probs);
-  return record;
-}
-
-std::string Format(const ForcedRecord& pair, const std::string& to,
-                   const InputRecord& input) {
-  if (to == "jsonl") {
-    if (pair.problem.empty()) return DumpRecord(ScoreRecord(pair));
-    return BadRecordLine(pair.record, pair.problem, input.line.number);
-  }
-  if (pair.blank || !pair.problem.empty()) return "\n";
-  return NumberText(pair.result.log_prob) + "\n";
-}
 
 // One line a pair, for the sums: log-probability and length.
 std::string FormatForSum(const ForcedRecord& pair) {
@@ -95,22 +78,38 @@ std::vector<Option> DeclareScoreModel(ScoreModelOptions& options) {
        .help = "with --model, one figure for all pairs: the mean over target "
                "pieces, in nats, or its exponential",
        .target = &options.summary},
+      {.name = "distribution",
+       .value = "N",
+       .help = "with --model, the N most probable pieces at each position of "
+               "the target; --to tensors gives the whole vocabulary's",
+       .target = &options.distribution,
+       .min = 0,
+       .max = 1 << 24},
   };
 }
 
 void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
                    Tool& tool) {
-  const Model model = LoadModel(options.model);
   const bool sum = !options.summary.empty();
+  if (sum && (options.distribution > 0 || to == "tensors")) {
+    ThrowUsage(
+        "--summary gives one figure for all pairs; leave out --distribution "
+        "and --to tensors, or --summary");
+  }
+  const Model model = LoadModel(options.model);
+  ForcedWishes wishes;
+  wishes.num_expected = options.distribution;
+  if (to == "tensors") wishes.probabilities = WantProbabilities::kYes;
+  const ScoreFormat format(*model.vocabularies.target, to,
+                           options.distribution > 0);
   const MakeChunkWork make_work = [&]() -> ChunkWork {
-    auto pairs =
-        std::make_shared<ForcedPairs>(model, options.from, WantAttention::kNo);
+    auto pairs = std::make_shared<ForcedPairs>(model, options.from, wishes);
     return [&, pairs](std::span<const InputRecord> records) {
       std::vector<RecordResult> results;
       pairs->Run(records, [&](const InputRecord& input, ForcedRecord& pair) {
-        results.push_back(
-            {.bytes = sum ? FormatForSum(pair) : Format(pair, to, input),
-             .problem = pair.problem});
+        results.push_back({.bytes = sum ? FormatForSum(pair)
+                                        : format.Bytes(pair, input.line.number),
+                           .problem = pair.problem});
       });
       return results;
     };

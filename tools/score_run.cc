@@ -10,10 +10,10 @@ std::vector<Option> ScoreOptions(ScoreSettings& settings) {
     options.push_back(std::move(option));
   }
   options.push_back({.name = "to",
-                     .value = "json|jsonl|text",
+                     .value = "json|jsonl|text|tensors",
                      .help = "json is laid out as sacreBLEU's (the default "
                              "with --references); a model gives jsonl (the "
-                             "default with --model) or text",
+                             "default with --model), text or tensors",
                      .target = &settings.to});
   return options;
 }
@@ -26,11 +26,17 @@ void RunScore(Tool& tool, const ScoreSettings& settings) {
                          "score twice"
                        : "give --references FILE... or --model FILE");
   }
-  if (metrics && (settings.model.from != ScoreModelOptions().from ||
-                  !settings.model.summary.empty())) {
+  if (metrics && settings.to == "tensors") {
     ThrowUsage(
-        "--from and --summary go with --model; hypotheses are lines of "
-        "text, as decode writes them");
+        "--to tensors is for --model; with --references give json, "
+        "jsonl or text");
+  }
+  if (metrics &&
+      (settings.model.from != ScoreModelOptions().from ||
+       !settings.model.summary.empty() || settings.model.distribution > 0)) {
+    ThrowUsage(
+        "--from, --summary and --distribution go with --model; hypotheses are "
+        "lines of text, as decode writes them");
   }
   if (model && settings.metrics != ScoreMetricsOptions()) {
     ThrowUsage("the options of metrics go with --references, not with --model");

@@ -217,19 +217,18 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
   return sum;
 }
 
-void Transformer::TargetLogProbs(Context& context, Variable hidden,
-                                 std::span<const int32_t> targets,
-                                 std::span<float> log_probs) const {
+void Transformer::ForEachLogits(Context& context, Variable hidden,
+                                const SeeLogits& see) const {
   const auto mark = context.arena.mark();
-  const Matrix logits = context.arena.NewMatrix(
-      std::min(kLogitRows, hidden.rows()), config_.target_vocab);
+  const int64_t vocab = config_.target_vocab;
+  const Matrix logits =
+      context.arena.NewMatrix(std::min(kLogitRows, hidden.rows()), vocab);
   for (int64_t begin = 0; begin < hidden.rows(); begin += kLogitRows) {
     const int64_t rows = std::min(kLogitRows, hidden.rows() - begin);
     output_.Infer(hidden.value.Rows(begin, rows), logits.Rows(0, rows));
     for (int64_t r = 0; r < rows; ++r) {
       const float* row = logits.Row(r);
-      const auto at = static_cast<size_t>(begin + r);
-      log_probs[at] = row[targets[at]] - LogSumExp(row, config_.target_vocab);
+      see(begin + r, {row, static_cast<size_t>(vocab)}, LogSumExp(row, vocab));
     }
   }
   context.arena.Rewind(mark);

@@ -9,6 +9,7 @@
 #ifndef PIPEFORMER_LIB_NN_TRANSFORMER_H_
 #define PIPEFORMER_LIB_NN_TRANSFORMER_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -111,10 +112,13 @@ class Transformer {
   LossSum Loss(Context& context, Variable hidden,
                std::span<const int32_t> targets, LossOptions options) const;
 
-  // log_probs[r] = log p(targets[r]), from hidden [rows, d_model].
-  void TargetLogProbs(Context& context, Variable hidden,
-                      std::span<const int32_t> targets,
-                      std::span<float> log_probs) const;
+  // Calls see(r, logits, lse) for every row r of hidden [rows, d_model]: its
+  // logits [target_vocab], which exist only then, and the logarithm of the sum
+  // of their exponentials; log p(piece) = logits[piece] - lse.
+  using SeeLogits = std::function<void(
+      int64_t row, std::span<const float> logits, float lse)>;
+  void ForEachLogits(Context& context, Variable hidden,
+                     const SeeLogits& see) const;
 
  private:
   using Side = EmbeddingPositions::Side;

@@ -1,8 +1,10 @@
 #include "lib/search/forced.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/nn/pair_batch.h"
+#include "lib/ops/cross_entropy.h"
 
 namespace pipeformer {
 namespace {
@@ -51,30 +53,50 @@ void SortByKind(std::vector<AttentionMatrix>& attention) {
                    });
 }
 
+// What the logits of one row, which predict `target`, say.
+void SeeRow(std::span<const float> logits, float lse, int32_t target,
+            const ForcedWishes& wishes, ForcedResult& result) {
+  const float log_prob = logits[static_cast<size_t>(target)] - lse;
+  result.token_log_probs.push_back(log_prob);
+  result.log_prob += static_cast<double>(log_prob);
+  if (wishes.num_expected > 0) {
+    std::vector<Candidate> best(
+        std::min(static_cast<size_t>(wishes.num_expected), logits.size()));
+    SelectBest(logits.data(), static_cast<int64_t>(logits.size()), best);
+    auto& expected = result.expected.emplace_back();
+    for (const Candidate& c : best) {
+      if (c.id >= 0) expected.push_back({c.id, c.logit - lse});
+    }
+  }
+  if (wishes.probabilities == WantProbabilities::kYes) {
+    for (const float logit : logits) {
+      result.probabilities.push_back(std::exp(logit - lse));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ForcedResult> ForcedDecoder::Run(std::span<const ForcedPair> pairs,
-                                             WantAttention want) {
+                                             const ForcedWishes& wishes) {
   PairBatch batch(model_.config(), boundary_);
   for (const ForcedPair& pair : pairs) batch.Append(pair.source, pair.target);
   std::vector<ForcedResult> results(pairs.size());
   Collector collector(model_.config().num_heads, results);
   arena_.Rewind({});
   Context context{.arena = arena_};
-  if (want == WantAttention::kYes) context.probe = &collector;
+  if (wishes.attention == WantAttention::kYes) context.probe = &collector;
   const Variable hidden = model_.Predict(context, batch);
   const Ragged targets = batch.targets();
-  std::vector<float> log_probs(targets.ids.size());
-  model_.TargetLogProbs(context, hidden, targets.ids, log_probs);
-  for (size_t s = 0; s < pairs.size(); ++s) {
-    const auto begin = log_probs.begin() + targets.offsets[s];
-    const auto end = log_probs.begin() + targets.offsets[s + 1];
-    results[s].token_log_probs.assign(begin, end);
-    for (const float p : results[s].token_log_probs) {
-      results[s].log_prob += static_cast<double>(p);
-    }
-    SortByKind(results[s].attention);
-  }
+  size_t pair = 0;
+  model_.ForEachLogits(
+      context, hidden,
+      [&](int64_t row, std::span<const float> logits, float lse) {
+        while (row >= targets.offsets[pair + 1]) ++pair;
+        SeeRow(logits, lse, targets.ids[static_cast<size_t>(row)], wishes,
+               results[pair]);
+      });
+  for (ForcedResult& result : results) SortByKind(result.attention);
   return results;
 }
 

@@ -30,13 +30,33 @@ struct AttentionMatrix {
   std::vector<float> weights;  // [queries, keys]
 };
 
+// A piece that the model might have expected.
+struct ExpectedPiece {
+  int32_t id;
+  float log_prob;
+};
+
 struct ForcedResult {
   std::vector<float> token_log_probs;      // [target + 1], end symbol last
   double log_prob = 0;                     // their sum, in order
   std::vector<AttentionMatrix> attention;  // by kind, layer, head
+  // At each of those positions the most probable pieces, best first.
+  std::vector<std::vector<ExpectedPiece>> expected;
+  std::vector<float> probabilities;  // [target + 1, vocabulary]
 };
 
 enum class WantAttention { kNo, kYes };
+enum class WantProbabilities { kNo, kYes };
+
+// What a forced pass is to give beside log-probabilities.
+struct ForcedWishes {
+  ForcedWishes() = default;
+  ForcedWishes(WantAttention want) : attention(want) {}  // NOLINT: implicit
+
+  WantAttention attention = WantAttention::kNo;
+  int64_t num_expected = 0;  // pieces at each position
+  WantProbabilities probabilities = WantProbabilities::kNo;
+};
 
 // Runs batches of pairs; used by one thread.
 class ForcedDecoder {
@@ -51,7 +71,7 @@ class ForcedDecoder {
   // symbol's); of a language model, all rows of its sequence (PairBatch). A
   // pair's result does not depend on the others.
   std::vector<ForcedResult> Run(std::span<const ForcedPair> pairs,
-                                WantAttention want);
+                                const ForcedWishes& wishes);
 
  private:
   const Transformer& model_;
