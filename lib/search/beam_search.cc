@@ -103,7 +103,7 @@ int64_t BeamSearch::LengthLimit(int64_t source_pieces) const {
   int64_t limit = std::min(options_.max_length, config.max_positions - prompt);
   if (config.trained_on == TrainedOn::kPairs) {
     const double factor =
-        options_.max_length_factor * static_cast<double>(source_pieces + 1);
+        options_.max_length_factor * static_cast<double>(source_pieces);
     limit = std::min(limit, static_cast<int64_t>(std::ceil(factor)) + 10);
   }
   return std::max<int64_t>(limit, 0);

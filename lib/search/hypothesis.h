@@ -47,7 +47,7 @@ struct SearchOptions {
   int64_t no_repeat_ngram_size = 0;
   double normalize = 0.6;  // alpha of NormalizedScore
   // A translation has at most this many pieces and the end symbol:
-  // min(max_length, max_length_factor (source pieces + 1) + 10); what a
+  // min(max_length, max_length_factor (source pieces) + 10); what a
   // language model continues, max_length. At the limit the end symbol is the
   // only continuation.
   int64_t max_length = 1000;
