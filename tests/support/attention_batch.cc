@@ -55,7 +55,8 @@ AttentionBatch::AttentionBatch(const AttentionShape& s)
 }
 
 float* AttentionBatch::Scratch() {
-  return arena_.Array<float>(AttentionScratchSize(groups, shape.head_dim));
+  return arena_.Array<float>(
+      AttentionScratchSize(groups, options, shape.head_dim));
 }
 
 TestMatrix AttentionBatch::Forward() {
