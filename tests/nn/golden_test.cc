@@ -176,14 +176,14 @@ class GoldenSelfAttention : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenSelfAttention, OutputAndGradientsAreNear) {
   const SelfCase c(GetParam());
   ParameterTable table;
-  const MultiHeadAttention attention(table, "mha",
+  const MultiHeadAttention attention(table, "mha.",
                                      {.d_model = c.shape.d_model,
                                       .num_heads = c.shape.num_heads,
                                       .mask = MaskOf(c.mask)});
   SetParameters(c.golden.at("params"), sizeof("mha"), table);
   ExpectSelfCase(c, table, sizeof("mha"),
                  [&](Context& context, Variable x, auto offsets) {
-                   return attention.SelfAttention(context, x, offsets);
+                   return attention(context, {x, x, x, offsets, offsets});
                  });
 }
 
@@ -196,8 +196,9 @@ class GoldenEncoderLayer : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenEncoderLayer, OutputAndGradientsAreNear) {
   const SelfCase c(GetParam());
   ParameterTable table;
-  const EncoderLayer layer(table, "", ConfigOf(c.golden.at("config")), 0,
-                           MaskOf(c.mask));
+  const TransformerConfig config = ConfigOf(c.golden.at("config"));
+  const EncoderLayer layer(table, "",
+                           {.network = config, .mask = MaskOf(c.mask)}, 0);
   SetParameters(c.golden.at("params"), 0, table);
   ExpectSelfCase(c, table, 0, layer);
 }
@@ -225,15 +226,15 @@ TEST(GoldenTwin, HasPyTorchsOutputAlsoInPaddedRows) {
 TEST(GoldenSelfAttentionOutput, LeftPaddingDropsOut) {
   const SelfCase c("left-pad-causal");
   ParameterTable table;
-  const MultiHeadAttention attention(table, "mha",
+  const MultiHeadAttention attention(table, "mha.",
                                      {.d_model = c.shape.d_model,
                                       .num_heads = c.shape.num_heads,
                                       .mask = Mask::kCausal});
   SetParameters(c.golden.at("params"), sizeof("mha"), table);
   TapedPass pass(table);
   const Variable x = pass.Input(c.layout.RealRows(c.input), c.shape.d_model);
-  const Variable y =
-      attention.SelfAttention(pass.context, x, c.layout.offsets());
+  const Variable y = attention(
+      pass.context, {x, x, x, c.layout.offsets(), c.layout.offsets()});
   EXPECT_TRUE(
       AreNear(y.value, c.layout.RealRows(c.golden.at("output")), kTolerance));
 }
@@ -244,7 +245,8 @@ TEST(GoldenDecoderLayer, OutputAndGradientsAreNear) {
   const Json golden = GoldenCase("dec-post-relu");
   const TransformerConfig config = ConfigOf(golden.at("config"));
   ParameterTable table;
-  const DecoderLayer layer(table, "", config, 0);
+  const DecoderLayer layer(table, "",
+                           {.network = config, .mask = Mask::kCausal}, 0);
   SetParameters(golden.at("params"), 0, table);
   const PaddedLayout target(golden.at("tgt"), nullptr);
   const PaddedLayout source(golden.at("memory"),

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,9 @@ class Gradient : public testing::TestWithParam<Case> {
     if (config.activation == Activation::kRelu) KeepFromKink();
     const std::vector<int64_t> source_lengths = {5, 18, 1, 33, 9};
     const std::vector<int64_t> target_lengths = {7, 3, 21, 17, 1};
-    source_ = RandomBatch(source_lengths, config.source_vocab, Random(23));
-    target_ = RandomBatch(target_lengths, config.target_vocab, Random(24));
-    next_ = RandomBatch(target_lengths, config.target_vocab, Random(25));
+    batch_ = PairsOf(
+        config, RandomBatch(source_lengths, config.source_vocab, Random(23)),
+        RandomBatch(target_lengths, config.target_vocab, Random(24)));
   }
 
   // Relu has no derivative at zero: every other unit is well above, the rest
@@ -68,12 +69,11 @@ class Gradient : public testing::TestWithParam<Case> {
       context.tape = &tape;
       context.gradients = gradients;
     }
-    const auto pieces = static_cast<double>(target_.ids.size());
-    const Variable memory = network_->Encode(context, source_.view());
-    const Variable hidden =
-        network_->Decode(context, target_.view(), memory, source_.offsets);
+    const std::span<const int32_t> targets = batch_->targets().ids;
+    const auto pieces = static_cast<double>(targets.size());
+    const Variable hidden = network_->Predict(context, *batch_);
     const LossSum sum =
-        network_->Loss(context, hidden, next_.ids,
+        network_->Loss(context, hidden, targets,
                        {.label_smoothing = 0.1f,
                         .gradient_scale = static_cast<float>(1 / pieces)});
     tape.Backward();
@@ -98,7 +98,7 @@ class Gradient : public testing::TestWithParam<Case> {
   Random random_;
   mutable Arena arena_;
   std::unique_ptr<Transformer> network_;
-  RaggedIds source_, target_, next_;
+  std::optional<PairBatch> batch_;
 };
 
 TEST_P(Gradient, EqualsCentralDifferences) {

@@ -1,6 +1,17 @@
 #include "tests/nn/test_network.h"
 
+#include <utility>
+
 namespace pipeformer {
+namespace {
+
+std::span<const int32_t> SentenceOf(const RaggedIds& batch, size_t s) {
+  const auto begin = static_cast<size_t>(batch.offsets[s]);
+  const auto end = static_cast<size_t>(batch.offsets[s + 1]);
+  return std::span(batch.ids).subspan(begin, end - begin);
+}
+
+}  // namespace
 
 TransformerConfig SmallConfig() {
   return {.d_model = 36,
@@ -8,10 +19,52 @@ TransformerConfig SmallConfig() {
           .ffn_dim = 40,
           .encoder_layers = 2,
           .decoder_layers = 2,
+          .relative_clip = 5,
           .source_vocab = 77,
           .target_vocab = 77,
           .max_positions = 64,
           .dropout = 0};
+}
+
+std::string NameOf(const testing::TestParamInfo<NamedConfig>& info) {
+  return info.param.name;
+}
+
+std::vector<NamedConfig> EveryArchitecture() {
+  TransformerConfig language_model = SmallConfig();
+  language_model.type = ModelType::kLanguageModel;
+  language_model.encoder_layers = 0;
+  TransformerConfig sentences = language_model;
+  sentences.trained_on = TrainedOn::kSentences;
+  return {{"EncoderDecoder", SmallConfig()},
+          {"PairsModel", language_model},
+          {"SentencesModel", sentences}};
+}
+
+std::vector<NamedConfig> EveryNetwork() {
+  constexpr std::pair<const char*, PositionKind> kPositions[] = {
+      {"Sinusoidal", PositionKind::kSinusoidal},
+      {"Learned", PositionKind::kLearned},
+      {"Relative", PositionKind::kRelative},
+      {"Rotary", PositionKind::kRotary},
+      {"Alibi", PositionKind::kAlibi}};
+  std::vector<NamedConfig> all;
+  for (const auto& [architecture, config] : EveryArchitecture()) {
+    const auto add = [&](const std::string& name) -> TransformerConfig& {
+      return all.emplace_back(NamedConfig{architecture + name, config}).config;
+    };
+    for (const auto& [name, position] : kPositions) {
+      add(name).position = position;
+    }
+    add("Window").attention_window = 3;
+    add("Unscaled").attention_scale = AttentionScale::kNone;
+    TransformerConfig& pre_norm = add("PreNormUntied");
+    pre_norm.norm = NormPlace::kPre;
+    pre_norm.tied_embeddings = false;
+    pre_norm.activation = Activation::kGelu;
+    if (!config.is_language_model()) pre_norm.target_vocab = 93;
+  }
+  return all;
 }
 
 std::unique_ptr<Transformer> RandomNetwork(const TransformerConfig& config,
@@ -43,13 +96,18 @@ RaggedIds RandomBatch(std::span<const int64_t> lengths, int64_t vocab,
   return batch;
 }
 
+PairBatch PairsOf(const TransformerConfig& config, const RaggedIds& sources,
+                  const RaggedIds& targets, Predict predict) {
+  PairBatch batch(config, Boundary{}, predict);
+  for (size_t s = 0; s + 1 < sources.offsets.size(); ++s) {
+    batch.Append(SentenceOf(sources, s), SentenceOf(targets, s));
+  }
+  return batch;
+}
+
 RaggedIds Select(const RaggedIds& batch, std::span<const size_t> which) {
   RaggedIds selected;
-  for (const size_t s : which) {
-    const auto begin = static_cast<size_t>(batch.offsets[s]);
-    const auto end = static_cast<size_t>(batch.offsets[s + 1]);
-    selected.Append(-1, std::span(batch.ids).subspan(begin, end - begin), -1);
-  }
+  for (const size_t s : which) selected.Append(-1, SentenceOf(batch, s), -1);
   return selected;
 }
 

@@ -20,51 +20,94 @@ struct Gradients {
         keys(Matrix{g.d_keys, g.num_keys, b.query.view().cols,
                     b.options.key_stride}),
         values(Matrix{g.d_values, g.num_keys, b.query.view().cols,
-                      b.options.value_stride}) {}
+                      b.options.value_stride}),
+        mask(b.MaskGradientOf(static_cast<size_t>(&g - b.groups.data()))) {}
 
-  DoubleMatrix query, keys, values;
+  DoubleMatrix query, keys, values, mask;
 };
 
-void ExpectSlopes(AttentionBatch& batch, const AttentionGroup& g,
-                  const DoubleMatrix& d_dst, const Gradients& before) {
-  const reference::Sentence at = batch.SentenceOf(g);
-  const reference::AttentionRule rule = batch.RuleOf(g);
-  const Gradients after(batch, g);
-  const auto check = [&](DoubleMatrix reference::Sentence::*part,
-                         const DoubleMatrix& start, const DoubleMatrix& end) {
+// One group as the twin sees it, and the gradient of its result.
+struct TwinGroup {
+  reference::Sentence sentence;
+  reference::AttentionRule rule;
+  DoubleMatrix d_dst;
+
+  double Loss() const {
+    return reference::Dot(reference::Attention(sentence, rule), d_dst);
+  }
+};
+
+void ExpectSlopes(const TwinGroup& at, const Gradients& before,
+                  const Gradients& after) {
+  // `part` of a group is what moves.
+  const auto check = [&](auto part, const DoubleMatrix& start,
+                         const DoubleMatrix& end) {
+    TwinGroup moved = at;
     const auto loss = [&](const DoubleMatrix& x) {
-      reference::Sentence moved = at;
-      moved.*part = x;
-      return reference::Dot(reference::Attention(moved, rule), d_dst);
+      part(moved) = x;
+      return moved.Loss();
     };
-    return IsGradient({loss, at.*part, start, end, 1e-5}, Random(8));
+    TwinGroup still = at;
+    return IsGradient({loss, part(still), start, end, 1e-5}, Random(8));
   };
-  using reference::Sentence;
-  EXPECT_TRUE(check(&Sentence::query, before.query, after.query));
-  EXPECT_TRUE(check(&Sentence::keys, before.keys, after.keys));
-  EXPECT_TRUE(check(&Sentence::values, before.values, after.values));
+  const auto query = [](TwinGroup & g) -> auto& { return g.sentence.query; };
+  const auto keys = [](TwinGroup & g) -> auto& { return g.sentence.keys; };
+  const auto values = [](TwinGroup & g) -> auto& { return g.sentence.values; };
+  const auto mask = [](TwinGroup & g) -> auto& { return g.rule.mask; };
+  EXPECT_TRUE(check(query, before.query, after.query));
+  EXPECT_TRUE(check(keys, before.keys, after.keys));
+  EXPECT_TRUE(check(values, before.values, after.values));
+  if (at.rule.mask.rows == 0) return;
+  EXPECT_TRUE(check(mask, before.mask, after.mask));
+}
+
+// Every group has a part in the gradient of the relative vectors.
+void ExpectRelativeSlopes(std::vector<TwinGroup> groups,
+                          DoubleMatrix reference::AttentionRule::*vectors,
+                          const DoubleMatrix& before,
+                          const DoubleMatrix& after) {
+  const DoubleMatrix at = groups[0].rule.*vectors;
+  const auto loss = [&](const DoubleMatrix& x) {
+    double sum = 0;
+    for (TwinGroup& g : groups) {
+      g.rule.*vectors = x;
+      sum += g.Loss();
+    }
+    return sum;
+  };
+  EXPECT_TRUE(IsGradient({loss, at, before, after, 1e-5}, Random(8)));
 }
 
 void ExpectGradients(const AttentionShape& shape) {
+  SCOPED_TRACE(testing::Message() << shape);
   AttentionBatch batch(shape);
   const TestMatrix d_dst =
       TestMatrix::Uniform(batch.query.view().rows, batch.query.view().cols,
                           Random(7), 1, shape.layout);
   std::vector<Gradients> before;
   for (const AttentionGroup& g : batch.groups) before.emplace_back(batch, g);
+  const DoubleMatrix d_relative_keys = batch.d_relative_keys.view();
+  const DoubleMatrix d_relative_values = batch.d_relative_values.view();
   batch.Forward();
   batch.Backward(d_dst);
   EXPECT_TRUE(batch.d_query.GuardIsIntact());
   EXPECT_TRUE(batch.d_keys.GuardIsIntact());
   EXPECT_TRUE(batch.d_values.GuardIsIntact());
+  std::vector<TwinGroup> twins;
   for (size_t i = 0; i < batch.groups.size(); ++i) {
     const AttentionGroup& g = batch.groups[i];
     SCOPED_TRACE(testing::Message()
-                 << shape.num_heads << " x " << shape.head_dim << ", "
                  << g.num_queries << " queries " << g.num_keys << " keys");
-    ExpectSlopes(batch, g, d_dst.view().Rows(g.first_query, g.num_queries),
-                 before[i]);
+    twins.push_back({batch.SentenceOf(g), batch.RuleOf(g),
+                     d_dst.view().Rows(g.first_query, g.num_queries)});
+    ExpectSlopes(twins.back(), before[i], Gradients(batch, g));
   }
+  if (shape.relative_clip < 0) return;
+  using reference::AttentionRule;
+  ExpectRelativeSlopes(twins, &AttentionRule::relative_keys, d_relative_keys,
+                       batch.d_relative_keys.view());
+  ExpectRelativeSlopes(twins, &AttentionRule::relative_values,
+                       d_relative_values, batch.d_relative_values.view());
 }
 
 class AttentionGradientTest : public KernelTest {};
@@ -114,6 +157,32 @@ TEST_P(AttentionGradientTest, WithDropout) {
                        .causal = causal,
                        .dropout = {0.4f, 99},
                        .layout = Layout::kSlice});
+    }
+  }
+}
+
+TEST_P(AttentionGradientTest, WithEveryBias) {
+  for (const int64_t head_dim : {1, 3, 16, 17}) {
+    for (const bool causal : {false, true}) {
+      for (const AttentionShape& shape :
+           WithEveryBias({.num_heads = 2,
+           .head_dim = head_dim,
+           .sentences = {{4, 4}, {1, 1}, {0, 0}, {19, 19}},
+           .causal = causal,
+           .layout = Layout::kSlice})) {
+        ExpectGradients(shape);
+      }
+    }
+  }
+}
+
+TEST_P(AttentionGradientTest, WithEveryBiasAcrossAndWithDropout) {
+  for (const float dropout : {0.0f, 0.4f}) {
+    for (const AttentionShape& shape : WithEveryBias({.num_heads = 3,
+                                       .head_dim = 5,
+                                       .sentences = {{3, 7}, {9, 33}, {6, 2}},
+                                       .dropout = {dropout, 5}})) {
+      ExpectGradients(shape);
     }
   }
 }

@@ -17,30 +17,38 @@ namespace {
 
 constexpr int64_t kHeadDims[] = {1, 3, 7, 16, 17, 32, 33, 64};
 
+// Every query of the one sentence alone, seeing what is before it.
+void ExpectStepsLikeTheWhole(const AttentionShape& shape) {
+  AttentionBatch batch(shape);
+  const TestMatrix whole = batch.Forward();
+  const AttentionGroup sequence = batch.groups[0];
+  batch.options.causal = false;
+  for (int64_t t = 0; t < sequence.num_queries; ++t) {
+    AttentionGroup& step = batch.groups[0];
+    step = sequence;
+    step.first_query = t;
+    step.num_queries = 1;
+    step.num_keys = t + 1;
+    if (step.mask != nullptr) step.mask += t * sequence.num_keys;
+    step.weights = nullptr;
+    ASSERT_TRUE(
+        HasSameBits(batch.Forward().view().Rows(t, 1), whole.view().Rows(t, 1)))
+        << shape << ", step " << t << " of " << sequence.num_queries;
+  }
+}
+
 class AttentionLawTest : public KernelTest {};
 FOR_EACH_INSTRUCTION_SET(AttentionLawTest);
 
 TEST_P(AttentionLawTest, AStepEqualsItsRowOfTheCausalSequence) {
   for (const int64_t head_dim : kHeadDims) {
     for (const int64_t length : {1, 5, 16, 17, 50, 115}) {
-      AttentionBatch batch({.num_heads = 2,
-                            .head_dim = head_dim,
-                            .sentences = {{length, length}},
-                            .causal = true,
-                            .range = 3});
-      const TestMatrix whole = batch.Forward();
-      const AttentionGroup sequence = batch.groups[0];
-      batch.options.causal = false;
-      for (int64_t t = 0; t < length; ++t) {
-        batch.groups[0] = {.first_query = t,
-                           .num_queries = 1,
-                           .num_keys = t + 1,
-                           .keys = sequence.keys,
-                           .values = sequence.values};
-        const TestMatrix step = batch.Forward();
-        ASSERT_TRUE(
-            HasSameBits(step.view().Rows(t, 1), whole.view().Rows(t, 1)))
-            << head_dim << ", step " << t << " of " << length;
+      for (const AttentionShape& shape : WithEveryBias({.num_heads = 2,
+                                         .head_dim = head_dim,
+                                         .sentences = {{length, length}},
+                                         .causal = true,
+                                         .range = 3})) {
+        ExpectStepsLikeTheWhole(shape);
       }
     }
   }
@@ -77,11 +85,12 @@ TEST_P(AttentionLawTest, StepsOfManyHypothesesTakeTheirKeysFromAnyRow) {
 
 TEST_P(AttentionLawTest, PackedKeysGiveTheSameBits) {
   for (const int64_t head_dim : kHeadDims) {
-    for (const Layout layout : {Layout::kDense, Layout::kSlice}) {
-      AttentionBatch batch({.num_heads = 3,
-                            .head_dim = head_dim,
-                            .sentences = {{1, 1}, {5, 16}, {9, 35}, {4, 0}},
-                            .layout = layout});
+    for (const AttentionShape& shape :
+         WithEveryBias({.num_heads = 3,
+         .head_dim = head_dim,
+         .sentences = {{1, 1}, {5, 16}, {9, 35}, {4, 0}},
+         .layout = head_dim % 2 == 0 ? Layout::kDense : Layout::kSlice})) {
+      AttentionBatch batch(shape);
       const TestMatrix expected = batch.Forward();
       Arena arena;
       for (AttentionGroup& g : batch.groups) {
@@ -112,33 +121,44 @@ TEST_P(AttentionLawTest, PackedKeysMayComeFromAnyRow) {
 TEST_P(AttentionLawTest, ASentenceAloneEqualsItselfInABatch) {
   for (const int64_t head_dim : kHeadDims) {
     for (const bool causal : {false, true}) {
-      AttentionBatch batch(
-          {.num_heads = 2,
+      for (const AttentionShape& shape :
+           WithEveryBias({.num_heads = 2,
            .head_dim = head_dim,
            .sentences = {{3, 3}, {40, 40}, {1, 1}, {18, 18}, {4, 4}},
-           .causal = causal});
-      const TestMatrix together = batch.Forward();
-      const std::vector<AttentionGroup> groups = batch.groups;
-      for (const AttentionGroup& g : groups) {
-        batch.groups = {g};
-        const TestMatrix alone = batch.Forward();
-        EXPECT_TRUE(
-            HasSameBits(alone.view().Rows(g.first_query, g.num_queries),
-                        together.view().Rows(g.first_query, g.num_queries)));
+           .causal = causal})) {
+        AttentionBatch batch(shape);
+        const TestMatrix together = batch.Forward();
+        const std::vector<AttentionGroup> groups = batch.groups;
+        for (const AttentionGroup& g : groups) {
+          batch.groups = {g};
+          const TestMatrix alone = batch.Forward();
+          EXPECT_TRUE(
+              HasSameBits(alone.view().Rows(g.first_query, g.num_queries),
+                          together.view().Rows(g.first_query, g.num_queries)))
+              << shape;
+        }
       }
     }
   }
 }
 
 TEST_P(AttentionLawTest, AQueryAloneEqualsItselfAmongOthers) {
-  AttentionBatch batch(
-      {.num_heads = 2, .head_dim = 7, .sentences = {{11, 29}}});
-  const TestMatrix together = batch.Forward();
-  for (int64_t t = 0; t < 11; ++t) {
-    batch.groups[0].first_query = t;
-    batch.groups[0].num_queries = 1;
-    EXPECT_TRUE(HasSameBits(batch.Forward().view().Rows(t, 1),
-                            together.view().Rows(t, 1)));
+  for (const Masking masking :
+       {Masking::kNone, Masking::kShared, Masking::kPerHead}) {
+    AttentionBatch batch({.num_heads = 2,
+                          .head_dim = 7,
+                          .sentences = {{11, 29}},
+                          .masking = masking});
+    const TestMatrix together = batch.Forward();
+    const AttentionGroup whole = batch.groups[0];
+    for (int64_t t = 0; t < 11; ++t) {
+      AttentionGroup& alone = batch.groups[0];
+      alone.first_query = t;
+      alone.num_queries = 1;
+      if (whole.mask != nullptr) alone.mask = whole.mask + t * whole.num_keys;
+      EXPECT_TRUE(HasSameBits(batch.Forward().view().Rows(t, 1),
+                              together.view().Rows(t, 1)));
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/nn/ragged.h"
+#include "lib/nn/pair_batch.h"
 #include "lib/ops/cross_entropy.h"
 #include "lib/tensor/arena.h"
 #include "tests/nn/test_network.h"
@@ -80,14 +80,11 @@ std::vector<float> NextLogProbs(const Transformer& model,
                                 const SearchOptions& options,
                                 std::span<const int32_t> source,
                                 std::span<const int32_t> prefix) {
-  RaggedIds sources, targets;
-  sources.Append(-1, source, options.boundary.source_eos);
-  targets.Append(options.boundary.bos, prefix, -1);
+  PairBatch batch(model.config(), options.boundary);
+  batch.Append(source, prefix);
   Arena arena;
   Context context{.arena = arena};
-  const Variable memory = model.Encode(context, sources.view());
-  const Variable hidden =
-      model.Decode(context, targets.view(), memory, sources.offsets);
+  const Variable hidden = model.Predict(context, batch);
   const Matrix logits = model.output()(context, hidden).value;
   const float* row = logits.Row(logits.rows - 1);
   const float lse = LogSumExp(row, logits.cols);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numeric>
 
 namespace pipeformer::reference {
@@ -106,24 +107,75 @@ DoubleMatrix Gather(const DoubleMatrix& m, std::span<const int32_t> rows) {
   return dst;
 }
 
+DoubleMatrix Rotary(const DoubleMatrix& x, std::span<const int32_t> position,
+                    int64_t head_dim) {
+  DoubleMatrix dst(x.rows, x.cols);
+  for (int64_t r = 0; r < x.rows; ++r) {
+    for (int64_t c = 0; c < x.cols; c += 2) {
+      const double pair = static_cast<double>(c % head_dim / 2);
+      const double frequency =
+          std::pow(10000, -pair / (static_cast<double>(head_dim) / 2));
+      const std::complex<double> turned =
+          std::complex<double>(x(r, c), x(r, c + 1)) *
+          std::polar(1.0, position[static_cast<size_t>(r)] * frequency);
+      dst(r, c) = turned.real();
+      dst(r, c + 1) = turned.imag();
+    }
+  }
+  return dst;
+}
+
+namespace {
+
+// The row of the relative vectors for key j seen from query t.
+int64_t RelativeRow(const DoubleMatrix& vectors, int64_t distance) {
+  const int64_t clip = (vectors.rows - 1) / 2;
+  return std::clamp(distance, -clip, clip) + clip;
+}
+
+// The score of key j for query t in a head; minus infinity hides it.
+double Score(const Sentence& s, const AttentionRule& rule, int64_t head,
+             int64_t t, int64_t j) {
+  const int64_t distance = j - (s.keys.rows - s.query.rows + t);
+  if (rule.causal && distance > 0) return -HUGE_VAL;
+  if (rule.window > 0 && std::abs(distance) > rule.window) return -HUGE_VAL;
+  const int64_t head_dim = s.query.cols / rule.num_heads;
+  double score = 0;
+  for (int64_t i = 0; i < head_dim; ++i) {
+    const int64_t c = head * head_dim + i;
+    double key = s.keys(j, c);
+    if (rule.relative_keys.rows > 0) {
+      key += rule.relative_keys(RelativeRow(rule.relative_keys, distance), i);
+    }
+    score += rule.scale * s.query(t, c) * key;
+  }
+  if (!rule.slopes.empty()) {
+    score -= rule.slopes[static_cast<size_t>(head)] *
+             static_cast<double>(std::abs(distance));
+  }
+  if (rule.mask.rows > 0) {
+    score += rule.mask((head * s.query.rows + t) % rule.mask.rows, j);
+  }
+  return score;
+}
+
+}  // namespace
+
 DoubleMatrix AttentionWeights(const Sentence& s, const AttentionRule& rule) {
   const int64_t n = s.query.rows, m = s.keys.rows;
-  const int64_t head_dim = s.query.cols / rule.num_heads;
   DoubleMatrix weights(rule.num_heads * n, m);
   for (int64_t row = 0; row < weights.rows; ++row) {
-    const int64_t head = row / n, t = row % n;
-    const int64_t visible =
-        rule.causal ? std::max<int64_t>(m - n + t + 1, 0) : m;
-    DoubleMatrix scores(1, visible);
-    for (int64_t j = 0; j < visible; ++j) {
-      for (int64_t c = head * head_dim; c < (head + 1) * head_dim; ++c) {
-        scores(0, j) += rule.scale * s.query(t, c) * s.keys(j, c);
-      }
+    double largest = -HUGE_VAL, sum = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      weights(row, j) = Score(s, rule, row / n, row % n, j);
+      largest = std::max(largest, weights(row, j));
     }
-    const double lse = visible > 0 ? LogSumExp(scores, 0) : 0;
-    for (int64_t j = 0; j < visible; ++j) {
-      weights(row, j) = std::exp(scores(0, j) - lse);
+    for (int64_t j = 0; j < m; ++j) {
+      weights(row, j) =
+          largest == -HUGE_VAL ? 0 : std::exp(weights(row, j) - largest);
+      sum += weights(row, j);
     }
+    for (int64_t j = 0; j < m && sum > 0; ++j) weights(row, j) /= sum;
   }
   return weights;
 }
@@ -132,12 +184,18 @@ DoubleMatrix Attention(const Sentence& s, const AttentionRule& rule) {
   DoubleMatrix weights = AttentionWeights(s, rule);
   if (rule.dropout > 0) weights = Drop(weights, rule.kept, rule.dropout);
   const int64_t head_dim = s.query.cols / rule.num_heads;
+  const DoubleMatrix& relative = rule.relative_values;
   DoubleMatrix dst(s.query.rows, s.query.cols);
   for (int64_t t = 0; t < dst.rows; ++t) {
     for (int64_t c = 0; c < dst.cols; ++c) {
       const int64_t row = c / head_dim * dst.rows + t;
       for (int64_t j = 0; j < s.values.rows; ++j) {
-        dst(t, c) += weights(row, j) * s.values(j, c);
+        double value = s.values(j, c);
+        if (relative.rows > 0) {
+          const int64_t distance = j - (s.keys.rows - dst.rows + t);
+          value += relative(RelativeRow(relative, distance), c % head_dim);
+        }
+        dst(t, c) += weights(row, j) * value;
       }
     }
   }

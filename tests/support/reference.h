@@ -60,6 +60,11 @@ DoubleMatrix Embedding(std::span<const int32_t> ids, const DoubleMatrix& table,
 // Sinusoidal positions [longest, width].
 DoubleMatrix Positions(int64_t longest, int64_t width);
 
+// Every pair of x [rows, heads * head_dim] as a complex number, times
+// exp(i position / 10000^(pair / (head_dim / 2))).
+DoubleMatrix Rotary(const DoubleMatrix& x, std::span<const int32_t> position,
+                    int64_t head_dim);
+
 // The rows of `m` that `rows` names.
 DoubleMatrix Gather(const DoubleMatrix& m, std::span<const int32_t> rows);
 
@@ -72,12 +77,22 @@ struct Sentence {
 struct AttentionRule {
   int64_t num_heads = 1;
   double scale = 1;
-  bool causal = false;  // query t of n sees num_keys - n + t + 1 keys
-  double dropout = 0;   // with `kept`, see AttentionWeights
+  // Query t of n stands at the place of key num_keys - n + t.
+  bool causal = false;              // sees no key after its place
+  int64_t window = 0;               // sees no key farther away; 0: all
+  std::vector<double> slopes = {};  // [heads]: score -= slope * distance
+  // Added to the scores, [num_queries, num_keys] or that for each head, below
+  // each other.
+  DoubleMatrix mask = {};
+  // Vectors [2 clip + 1, head_dim] of the clipped distance from query to key,
+  // added to keys and values.
+  DoubleMatrix relative_keys = {}, relative_values = {};
+  double dropout = 0;  // with `kept`, see AttentionWeights
   DoubleMatrix kept = {};
 };
 
-// Weights before dropout, [heads * num_queries, num_keys], head by head.
+// Weights before dropout, zero where a query sees no key, [heads * num_queries,
+// num_keys], head by head.
 DoubleMatrix AttentionWeights(const Sentence& sentence,
                               const AttentionRule& rule);
 

@@ -14,6 +14,7 @@ namespace {
 ForcedResult Attention(const std::vector<float>& head_0,
                        const std::vector<float>& head_1) {
   ForcedResult forced;
+  forced.token_log_probs.assign(3, -1);
   const std::vector<float> other(12, 0.25f);
   const auto add = [&](AttentionKind kind, int layer, int head,
                        const std::vector<float>& weights) {
@@ -78,6 +79,8 @@ TEST(Align, ThresholdGivesWhatLiesAbove) {
 // Field case par-align-nan: a blank side gives an empty alignment.
 TEST(Align, OfABlankSideIsEmpty) {
   ForcedResult no_source, no_target;
+  no_source.token_log_probs.assign(3, -1);
+  no_target.token_log_probs.assign(1, -1);
   no_source.attention.push_back({.kind = AttentionKind::kCross,
                                  .layer = 0,
                                  .head = 0,
