@@ -26,8 +26,8 @@ double NormalizedScore(double log_prob, int64_t length, double alpha);
 // back.
 struct SearchRequest {
   int64_t index = 0;            // also names the sentence's share of chance
-  std::vector<int32_t> source;  // pieces, without the end symbol
-  std::vector<int32_t> prefix;  // pieces every hypothesis begins with
+  std::vector<int32_t> source = {};  // pieces, without the end symbol
+  std::vector<int32_t> prefix = {};  // pieces every hypothesis begins with
 };
 
 struct SearchResult {

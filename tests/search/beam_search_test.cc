@@ -226,7 +226,7 @@ TEST(BeamSearch, EveryHypothesisKeepsTheLimits) {
     const auto found = Search(*model, options, sources);
     bool reached = false;
     for (size_t s = 0; s < sources.size(); ++s) {
-      const double pieces = static_cast<double>(sources[s].size() + 1);
+      const double pieces = static_cast<double>(sources[s].size());
       const int64_t limit = std::min(
           max_length, static_cast<int64_t>(std::ceil(factor * pieces)) + 10);
       for (const Hypothesis& h : found[s]) {

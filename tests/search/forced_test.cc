@@ -93,7 +93,9 @@ TEST_P(Forced, AttentionComesByKindLayerAndHeadWithRowsThatSumToOne) {
         for (int64_t k = 0; k < a.keys; ++k) {
           const float w = a.weights[static_cast<size_t>(q * a.keys + k)];
           EXPECT_GE(w, 0);
-          if (decoder_self && k > q) EXPECT_EQ(w, 0);
+          if (decoder_self && k > q) {
+            EXPECT_EQ(w, 0);
+          }
           sum += static_cast<double>(w);
         }
         EXPECT_NEAR(sum, 1, 1e-5);

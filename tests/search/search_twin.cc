@@ -13,7 +13,7 @@ namespace {
 
 int64_t LimitOf(const SearchOptions& options,
                 const std::vector<int32_t>& source) {
-  const double pieces = static_cast<double>(source.size() + 1);
+  const double pieces = static_cast<double>(source.size());
   return std::min(
       options.max_length,
       static_cast<int64_t>(std::ceil(options.max_length_factor * pieces)) + 10);
