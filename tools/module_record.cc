@@ -27,34 +27,32 @@ std::string Frame(const Json& rest, TensorCollection collection) {
 
 }  // namespace
 
-ModuleRecord RecordOfLine(const std::string& line, const std::string& place,
-                          uint64_t index) {
-  ModuleRecord record;
-  const Json json = WithId(ParseRecord(line, place), index);
-  RefuseErrorRecord(json, place);
-  for (const auto& [key, value] : json.items()) {
-    if (!IsModuleTensor(key)) {
-      record.rest[key] = value;
-      continue;
-    }
+void ReadLine(const std::string& line, const std::string& place, uint64_t index,
+              ModuleRecord& record) {
+  record.rest["id"] = index;
+  record.rest = WithId(ParseRecord(line, place), index);
+  RefuseErrorRecord(record.rest, place);
+  const Json whole = std::exchange(record.rest, Json::object());
+  for (const auto& [key, value] : whole.items()) {
+    if (!IsModuleTensor(key)) record.rest[key] = value;
+  }
+  for (const auto& [key, value] : whole.items()) {
+    if (!IsModuleTensor(key)) continue;
     record.owned.push_back(TensorFromJson(value, key));
     record.tensors.Add(key, record.owned.back().View());
   }
-  return record;
 }
 
-ModuleRecord RecordOfFrame(const TensorFrame& frame, const std::string& place) {
-  ModuleRecord record;
-  record.tensors = frame.tensors.collection();
+void ReadFrame(const TensorFrame& frame, const std::string& place,
+               ModuleRecord& record) {
   record.rest["id"] = frame.id;
+  record.tensors = frame.tensors.collection();
   for (const auto& [key, value] : record.tensors.metadata) {
+    if (key == "error") {
+      ThrowBadData(place + ": an error record came in: " + value);
+    }
     record.rest[key] = value;
   }
-  if (record.rest.contains("error")) {
-    ThrowBadData(place + ": an error record came in: " +
-                 record.rest["error"].get<std::string>());
-  }
-  return record;
 }
 
 std::string FormatResults(const ModuleRecord& record,

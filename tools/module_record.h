@@ -21,14 +21,17 @@ struct ModuleRecord {
   std::deque<OwnedTensor> owned;  // what `tensors` of a line point to
 };
 
-// The record on a line of JSON, number `index` of its stream. Throws Error (65)
-// on what is no record or no nested list, and on an error record.
-ModuleRecord RecordOfLine(const std::string& line, const std::string& place,
-                          uint64_t index);
+// Reads the record on a line of JSON, number `index` of its stream. Throws
+// Error (65) on what is no record or no nested list, and on an error record;
+// `record` then has an `id` nevertheless.
+void ReadLine(const std::string& line, const std::string& place, uint64_t index,
+              ModuleRecord& record);
 
-// The record of a frame: its metadata are the rest. Requires: `frame` outlives
-// the record. Throws Error (65) with the `error` that the metadata bring.
-ModuleRecord RecordOfFrame(const TensorFrame& frame, const std::string& place);
+// Reads the record of a frame: its metadata are the rest. Requires: `frame`
+// outlives the record. Throws Error (65) with the `error` that the metadata
+// bring.
+void ReadFrame(const TensorFrame& frame, const std::string& place,
+               ModuleRecord& record);
 
 // kJson     a line, results as nested lists
 // kTensors  a frame; what is rest becomes text in its metadata

@@ -50,10 +50,9 @@ class Runner {
     const std::string place = input.Place();
     return Answer(place, input.index, input.line.number,
                   [&](ModuleRecord& record) {
-                    if (!input.line.error.empty()) {
+                    if (!input.line.error.empty())
                       ThrowBadData(input.line.error);
-                    }
-                    record = RecordOfLine(input.line.text, place, input.index);
+                    ReadLine(input.line.text, place, input.index, record);
                   });
   }
 
@@ -62,7 +61,7 @@ class Runner {
                   static_cast<int64_t>(input.index) + 1,
                   [&](ModuleRecord& record) {
                     if (!input.frame) ThrowBadData(input.problem);
-                    record = RecordOfFrame(*input.frame, input.place);
+                    ReadFrame(*input.frame, input.place, record);
                   });
   }
 

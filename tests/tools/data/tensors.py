@@ -33,6 +33,21 @@ def nest(elements, lengths):
             for i in range(lengths[0])]
 
 
+def numbers(*lengths, start=0):
+    """Nested lists of numbers without a pattern, in [-1, 1]."""
+    count = math.prod(lengths)
+    return nest([math.sin(1.7 * (start + i) ** 1.3) for i in range(count)],
+                list(lengths))
+
+
+def attention(width=4, prefix=''):
+    """The parameters of a torch.nn.MultiheadAttention."""
+    return {prefix + 'in_proj_weight': numbers(3 * width, width),
+            prefix + 'in_proj_bias': numbers(3 * width, start=100),
+            prefix + 'out_proj.weight': numbers(width, width, start=200),
+            prefix + 'out_proj.bias': numbers(width, start=300)}
+
+
 def tensor_file(tensors, metadata=None, dtypes=None):
     """The bytes of a safetensors file; `dtypes` names those that are not what
     the elements say."""
