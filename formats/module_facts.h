@@ -14,11 +14,11 @@ namespace pipeformer {
 // What is not set is taken from the file (CompleteFacts), else PyTorch's
 // default holds.
 struct ModuleFacts {
-  std::optional<int64_t> num_heads;       // has no default
-  std::optional<bool> add_zero_attn;      // false; an attention's
-  std::optional<std::string> activation;  // relu, gelu or swish; a layer's
-  std::optional<bool> norm_first;         // false; a layer's
-  std::optional<bool> batch_first;        // false
+  std::optional<int64_t> num_heads = {};       // has no default
+  std::optional<bool> add_zero_attn = {};      // false; an attention's
+  std::optional<std::string> activation = {};  // relu, gelu or swish; a layer's
+  std::optional<bool> norm_first = {};         // false; a layer's
+  std::optional<bool> batch_first = {};        // false
 
   bool operator==(const ModuleFacts&) const = default;
 };

@@ -70,8 +70,8 @@ std::string WithAttentions(const TensorFile& file) {
     }
   }
   if (count > 3) text += ", ...";
-  return text.empty() ? "nor of any attention in this file"
-                      : "there are attentions with --prefix " + text;
+  return text.empty() ? "the file has no attention at all"
+                      : "it has attentions with --prefix " + text;
 }
 
 ModuleKind KindOf(const State& state, const TensorFile& file) {

@@ -19,7 +19,6 @@ ModuleFacts FactsOf(const ModuleSettings& settings) {
   };
   ModuleFacts facts{.num_heads = settings.num_heads,
                     .add_zero_attn = given(settings.add_zero_attn),
-                    .activation = std::nullopt,
                     .norm_first = given(settings.norm_first),
                     .batch_first = given(settings.batch_first)};
   if (!settings.activation.empty()) facts.activation = settings.activation;
