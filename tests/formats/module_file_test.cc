@@ -54,6 +54,7 @@ TransformerConfig SmallNetwork() {
           .final_norm = FinalNorm::kAlways};
 }
 
+// Also field case mha-nobias.
 TEST(LoadModule, ReadsAnAttentionOffItsShapes) {
   const SavedModule saved({.attention = {.d_model = 6,
                                          .num_heads = 2,

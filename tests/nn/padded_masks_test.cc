@@ -29,6 +29,7 @@ TEST(PaddedMasks, SharedAndPaddingAddUp) {
   EXPECT_EQ(masks.sentences()[1].head_stride, 0);
 }
 
+// Field case att-3d-index.
 TEST(PaddedMasks, HeadsAreInnermostOfTheFirstAxis) {
   PaddedMasks masks({.sentences = 2, .heads = 2, .queries = 1, .keys = 2});
   masks.Add(std::vector<float>{0, 1, 10, 11, 20, 21, 30, 31}, masks.OfHeads());
