@@ -65,7 +65,12 @@ void TensorStreamReader::Break(const std::string& message) {
 }
 
 size_t TensorStreamReader::Read(char* to, size_t size) {
-  in_.read(to, static_cast<std::streamsize>(size));
+  try {
+    in_.read(to, static_cast<std::streamsize>(size));
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
   if (in_.bad()) {
     broken_ = true;
     throw Error(ExitCode::kInputOutput, source_name_ + ": cannot read");

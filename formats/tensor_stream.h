@@ -38,8 +38,9 @@ class TensorStreamReader {
 
   // The next frame, or nothing at the end of the stream. Throws kBadData with
   // the frame's number, and with byte counts where the stream breaks off;
-  // kInputOutput when the stream cannot be read. After a throw, `can_go_on`
-  // tells whether the next frame can still be found.
+  // kInputOutput when the stream cannot be read, or what the stream itself
+  // throws. After a throw, `can_go_on` tells whether the next frame can still
+  // be found.
   std::optional<TensorFrame> Next();
 
   // True unless a frame's own header was wrong or the stream broke off: a

@@ -17,6 +17,8 @@ struct AttentionSelection {
   std::vector<int64_t> heads = {};      // empty: all, as for layers
   std::string average = {};             // heads, layers or both; empty: none
   int64_t top_k = 0;                    // weights kept in each row, 0: all
+
+  bool operator==(const AttentionSelection&) const = default;
 };
 
 // One matrix as shown; an average has layer or head -1.

@@ -14,8 +14,14 @@ int main(int argc, char** argv) {
            "cross-attention from target to source.\nRows are queries and sum "
            "to 1. Encoder rows and columns are the source pieces and\n</s>; "
            "decoder and cross rows predict the target pieces and </s>; decoder "
-           "columns\nare <s> and the target pieces.",
-       .usage = {"inspect-attention --model FILE [options] < pairs.tsv"},
+           "columns\nare <s> and the target pieces.\nWith --module it runs a "
+           "module that PyTorch saved (MultiheadAttention,\n"
+           "TransformerEncoderLayer, TransformerDecoderLayer, Transformer) on "
+           "records of its\ninputs; formats/README.md lists their names and "
+           "shapes.",
+       .usage = {"inspect-attention --model FILE [options] < pairs.tsv",
+                 "inspect-attention --module FILE [options] < inputs > "
+                 "outputs"},
        .examples =
            {{"the last layer's cross-attention as a heat map",
              "head -n 1 test.tsv | inspect-attention --model model.safetensors "
@@ -26,7 +32,13 @@ int main(int argc, char** argv) {
              "cross --top-k 3"},
             {"all weights as tensors",
              "inspect-attention --model model.safetensors --to tensors < "
-             "test.tsv > attention.frames"}},
+             "test.tsv > attention.frames"},
+            {"one attention of a model, on vectors of one's own",
+             "inspect-attention --module model.safetensors --prefix "
+             "encoder.layers.0.self_attn. --from jsonl < vectors.jsonl"},
+            {"what PyTorch saved, on frames of tensors, with gradients",
+             "inspect-attention --module weights.safetensors --num-heads 8 "
+             "--gradients < inputs.frames > results.frames"}},
        .see_also = "decode, score, train",
        .options = InspectOptions(settings),
        .run = [&](Tool& tool) { RunInspect(tool, settings); }});

@@ -42,24 +42,27 @@ class Formatter {
  public:
   Formatter(const InspectSettings& settings, const TransformerConfig& config,
             HeatMapStyle style)
-      : settings_(settings), config_(config), style_(style) {}
+      : settings_(settings),
+        to_(settings.to.empty() ? "jsonl" : settings.to),
+        config_(config),
+        style_(style) {}
 
   std::string Format(const InputRecord& input, ForcedRecord& pair) const {
     if (!pair.problem.empty()) return Bad(input, pair);
     const std::vector<ShownAttention> shown =
         Select(pair.result.attention, settings_.selection,
                config_.encoder_layers, config_.decoder_layers);
-    if (settings_.to == "jsonl") return FormatJson(pair, shown);
-    if (settings_.to == "tensors") return FormatTensors(pair, shown);
+    if (to_ == "jsonl") return FormatJson(pair, shown);
+    if (to_ == "tensors") return FormatTensors(pair, shown);
     return FormatText(pair, shown);
   }
 
  private:
   std::string Bad(const InputRecord& input, const ForcedRecord& pair) const {
-    if (settings_.to == "jsonl") {
+    if (to_ == "jsonl") {
       return BadRecordLine(pair.record, pair.problem, input.line.number);
     }
-    return settings_.to == "text" ? "\n" : FormatTensors(pair, {});
+    return to_ == "text" ? "\n" : FormatTensors(pair, {});
   }
 
   // The weights are written straight to text: as JSON values they would take
@@ -160,28 +163,57 @@ class Formatter {
   }
 
   const InspectSettings& settings_;
+  std::string to_;
   const TransformerConfig& config_;
   HeatMapStyle style_;
 };
+
+void RunPairs(Tool& tool, const InspectSettings& settings) {
+  if (settings.from == "tensors") {
+    ThrowUsage("--from tensors goes with --module; pairs are tsv or jsonl");
+  }
+  const Model model = LoadModel(settings.model);
+  const TransformerConfig& config = model.network->config();
+  CheckSelection(settings.selection,
+                 std::max(config.encoder_layers, config.decoder_layers),
+                 config.num_heads);
+  const bool colour = tool.options().output == "-" && isatty(STDOUT_FILENO);
+  const Formatter formatter(
+      settings, config, colour ? HeatMapStyle::kColour : HeatMapStyle::kShades);
+  const MakeChunkWork make_work = [&]() -> ChunkWork {
+    auto pairs = std::make_shared<ForcedPairs>(model, settings.from,
+                                               WantAttention::kYes);
+    return [&formatter, pairs](std::span<const InputRecord> records) {
+      std::vector<RecordResult> results;
+      pairs->Run(records, [&](const InputRecord& input, ForcedRecord& pair) {
+        results.push_back(
+            {.bytes = formatter.Format(input, pair), .problem = pair.problem});
+      });
+      return results;
+    };
+  };
+  FilterChunks(tool, make_work, kPairsTogether);
+}
 
 }  // namespace
 
 std::vector<Option> InspectOptions(InspectSettings& settings) {
   AttentionSelection& selection = settings.selection;
-  return {
+  std::vector<Option> options = {
       {.name = "model",
        .value = "FILE",
        .help = "the model, from train",
-       .target = &settings.model,
-       .required = true},
+       .target = &settings.model},
       {.name = "from",
-       .value = "tsv|jsonl|text",
+       .value = "tsv|jsonl|text|tensors",
        .help = "format of the pairs (tsv); jsonl takes decode's translations "
-               "too; a language model of sentences takes lines of text",
+               "too; a language model of sentences takes lines of text; a "
+               "module takes frames of tensors (default) or jsonl",
        .target = &settings.from},
       {.name = "to",
        .value = "jsonl|tensors|text",
-       .help = "records, frames of tensors, or heat maps for a terminal",
+       .help = "records (default), frames of tensors, or heat maps for a "
+               "terminal; of a module what comes in",
        .target = &settings.to},
       {.name = "kind",
        .value = "KIND...",
@@ -206,30 +238,31 @@ std::vector<Option> InspectOptions(InspectSettings& settings) {
        .target = &selection.top_k,
        .min = 0},
   };
+  for (Option& option : ModuleOptions(settings.module)) {
+    options.push_back(std::move(option));
+  }
+  return options;
 }
 
 void RunInspect(Tool& tool, const InspectSettings& settings) {
-  const Model model = LoadModel(settings.model);
-  const TransformerConfig& config = model.network->config();
-  CheckSelection(settings.selection,
-                 std::max(config.encoder_layers, config.decoder_layers),
-                 config.num_heads);
-  const bool colour = tool.options().output == "-" && isatty(STDOUT_FILENO);
-  const Formatter formatter(
-      settings, config, colour ? HeatMapStyle::kColour : HeatMapStyle::kShades);
-  const MakeChunkWork make_work = [&]() -> ChunkWork {
-    auto pairs = std::make_shared<ForcedPairs>(model, settings.from,
-                                               WantAttention::kYes);
-    return [&formatter, pairs](std::span<const InputRecord> records) {
-      std::vector<RecordResult> results;
-      pairs->Run(records, [&](const InputRecord& input, ForcedRecord& pair) {
-        results.push_back(
-            {.bytes = formatter.Format(input, pair), .problem = pair.problem});
-      });
-      return results;
-    };
-  };
-  FilterChunks(tool, make_work, kPairsTogether);
+  const bool module = !settings.module.path.empty();
+  if (module != settings.model.empty()) {
+    ThrowUsage(module ? "--model and --module do not go together; run "
+                        "inspect-attention twice"
+                      : "give --model FILE or --module FILE");
+  }
+  if (module) {
+    if (settings.selection != AttentionSelection()) {
+      ThrowUsage(
+          "--kind, --layer, --head, --average and --top-k go with "
+          "--model; a module has --need-weights");
+    }
+    return RunModule(tool, settings.module, settings.from, settings.to);
+  }
+  if (settings.module != ModuleSettings()) {
+    ThrowUsage("the options of a module go with --module, not with --model");
+  }
+  RunPairs(tool, settings);
 }
 
 }  // namespace pipeformer

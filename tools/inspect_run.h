@@ -1,5 +1,5 @@
 // `inspect-attention`: the attention weights of pairs, as records, tensors or
-// pictures.
+// pictures; or a module on its own (module_run.h).
 #ifndef PIPEFORMER_TOOLS_INSPECT_RUN_H_
 #define PIPEFORMER_TOOLS_INSPECT_RUN_H_
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/attention_view.h"
+#include "tools/module_run.h"
 #include "tools/support/options.h"
 #include "tools/support/tool.h"
 
@@ -14,15 +15,17 @@ namespace pipeformer {
 
 struct InspectSettings {
   std::string model;
-  std::string from;          // tsv, jsonl or text; empty: see ForcedPairs
-  std::string to = "jsonl";  // jsonl, tensors or text
+  std::string from;  // empty: see ForcedPairs and RunModule
+  std::string to;    // empty: jsonl; see RunModule
   AttentionSelection selection;
+  ModuleSettings module;
 };
 
 // The options, bound to `settings`.
 std::vector<Option> InspectOptions(InspectSettings& settings);
 
-// Gives one attention record for each pair of the tool's input.
+// Gives one attention record for each pair of the tool's input, or what a
+// module makes of each record. Throws Error (64) unless it is one of the two.
 void RunInspect(Tool& tool, const InspectSettings& settings);
 
 }  // namespace pipeformer
