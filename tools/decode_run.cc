@@ -150,13 +150,24 @@ class DecodeRun {
                              : sentence.record;
       sentence.source = EncodeSentence(json, vocabulary, place);
     }
-    const auto length = static_cast<int64_t>(sentence.source.ids.size());
-    if (length > search_.max_length) {
+    CheckLength(static_cast<int64_t>(sentence.source.ids.size()), place);
+  }
+
+  // A text to continue may be longer than what is added to it.
+  void CheckLength(int64_t length, const std::string& place) const {
+    const TransformerConfig& config = model_.network->config();
+    if (translation_.continues) {
+      const int64_t limit = config.max_positions - 1;
+      if (length <= limit) return;
       ThrowBadData(place + ": " + std::to_string(length) +
-                   " pieces, the limit of --max-length and of the model is " +
-                   std::to_string(search_.max_length) +
-                   "; split the sentence or raise --max-length");
+                   " pieces, the model takes at most " + std::to_string(limit) +
+                   "; give it a shorter beginning");
     }
+    if (length <= search_.max_length) return;
+    ThrowBadData(place + ": " + std::to_string(length) +
+                 " pieces, the limit of --max-length and of the model is " +
+                 std::to_string(search_.max_length) +
+                 "; split the sentence or raise --max-length");
   }
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,
