@@ -109,7 +109,8 @@ std::vector<Option> SearchOptionRows(SearchOptions& search) {
        .max = 10},
       {.name = "max-length",
        .value = "N",
-       .help = "most pieces of a source, and of a translation",
+       .help = "most pieces of a source and of a translation, or of what is "
+               "added to a text",
        .target = &search.max_length,
        .min = 1,
        .max = 4000},

@@ -159,27 +159,37 @@ class DecodeRun {
     } else {
       sentence.source = vocabulary.Encode(text);
     }
-    CheckLength(sentence, place);
+    CheckLength(static_cast<int64_t>(sentence.source.ids.size()), place);
+    CheckPrefix(sentence, place);
   }
 
-  void CheckLength(const SentenceToTranslate& sentence,
-                   const std::string& place) const {
-    const auto length = static_cast<int64_t>(sentence.source.ids.size());
-    if (length > search_.max_length) {
+  // A text to continue may be longer than what is added to it.
+  void CheckLength(int64_t length, const std::string& place) const {
+    if (translation_.continues) {
+      const int64_t limit = model_.network->config().max_positions - 1;
+      if (length <= limit) return;
       ThrowBadData(place + ": " + std::to_string(length) +
-                   " pieces, the limit of --max-length and of the model is " +
-                   std::to_string(search_.max_length) +
-                   "; split the sentence or raise --max-length");
+                   " pieces, the model takes at most " + std::to_string(limit) +
+                   "; give it a shorter beginning");
     }
+    if (length <= search_.max_length) return;
+    ThrowBadData(place + ": " + std::to_string(length) +
+                 " pieces, the limit of --max-length and of the model is " +
+                 std::to_string(search_.max_length) +
+                 "; split the sentence or raise --max-length");
+  }
+
+  void CheckPrefix(const SentenceToTranslate& sentence,
+                   const std::string& place) const {
     const TransformerConfig& config = model_.network->config();
-    const int64_t room = config.max_positions -
-                         PairBatch(config, search_.boundary).PromptRows(length);
+    const auto source = static_cast<int64_t>(sentence.source.ids.size());
     const auto prefix = static_cast<int64_t>(sentence.prefix.ids.size());
-    if (prefix > room) {
-      ThrowBadData(place + ": the prefix has " + std::to_string(prefix) +
-                   " pieces, after this source the model takes at most " +
-                   std::to_string(room) + "; shorten it");
-    }
+    const int64_t room = config.max_positions -
+                         PairBatch(config, search_.boundary).PromptRows(source);
+    if (prefix <= room) return;
+    ThrowBadData(place + ": the prefix has " + std::to_string(prefix) +
+                 " pieces, after this source the model takes at most " +
+                 std::to_string(room) + "; shorten it");
   }
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,

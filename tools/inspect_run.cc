@@ -67,13 +67,16 @@ class Formatter {
 
   // The weights are written straight to text: as JSON values they would take
   // ten times the memory.
-  static std::string FormatJson(const ForcedRecord& pair,
-                                const std::vector<ShownAttention>& shown) {
+  std::string FormatJson(const ForcedRecord& pair,
+                         const std::vector<ShownAttention>& shown) const {
     Json record = pair.record;
     record.erase("hypotheses");
     record.erase("attention");
     for (const auto& [key, sentence] :
          {std::pair{"source", &pair.source}, {"target", &pair.target}}) {
+      const bool given = !sentence->ids.empty() || pair.blank;
+      if (!given && !record.contains(key))
+        continue;  // a sentence has no source
       Json json = record.contains(key) ? record[key] : Json::object();
       SetSentence(*sentence, &json);
       record[key] = std::move(json);

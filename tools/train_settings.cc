@@ -149,7 +149,7 @@ nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
   nlohmann::ordered_json identity = {
       {"network", ConfigToJson(s.network)},
       {"--init-model", s.init_model},
-      {"--lm-loss", static_cast<int>(s.trainer.predict)},
+      {"--lm-loss", s.trainer.predict == Predict::kBoth ? "both" : "target"},
       {"--mini-batch-words", s.mini_batch_words},
       {"--optimizer-delay", s.optimizer_delay},
       {"--learn-rate", s.schedule.learning_rate},

@@ -95,6 +95,10 @@ MultiHeadAttention::MultiHeadAttention(ParameterTable& table,
     : config_(config) {
   const int64_t d = config.d_model;
   Check(d % config.num_heads == 0, "d_model must be divisible by num_heads");
+  Check(config.extra_keys() == 0 ||
+            (config.mask == Mask::kNone && config.window == 0 &&
+             config.positions == nullptr),
+        "extra keys have no place: give them a mask with explicit values");
   DeclareProjections(table, prefix);
   // The extra vectors come between, where PyTorch has them.
   if (config.bias_kv) {

@@ -33,7 +33,8 @@ struct AttentionConfig {
   bool bias = true;
   int64_t key_dim = 0;    // kdim; 0: d_model
   int64_t value_dim = 0;  // vdim; 0: d_model
-  // One key and value more after those of every sentence, seen by every query:
+  // One key and value more after those of every sentence, seen by every query
+  // (hence not with what counts distances: mask, window and positions):
   bool bias_kv = false;         // add_bias_kv: learned ones, bias_k and bias_v
   bool zero_attention = false;  // add_zero_attn: zeros
 

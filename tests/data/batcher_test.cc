@@ -103,7 +103,9 @@ TEST(MakeEpoch, GivesALongPairABatchOfItsOwn) {
   EXPECT_EQ(InOrder(epoch).size(), 4u);
   for (const Batch& batch : epoch) {
     for (const int64_t s : batch) {
-      if (s == 1 || s == 2) EXPECT_EQ(batch.size(), 1u);
+      if (s == 1 || s == 2) {
+        EXPECT_EQ(batch.size(), 1u);
+      }
     }
   }
   EXPECT_EQ(RowsOf(corpus, 0), 3);

@@ -67,6 +67,15 @@ inline TestCorpus CopyCorpus(size_t size, uint64_t longest, uint64_t vocab,
   return corpus;
 }
 
+// The same pieces as targets alone: what a model of sentences learns from.
+inline TestCorpus TargetsOf(const PairCorpus& pairs) {
+  TestCorpus corpus;
+  for (int64_t s = 0; s < pairs.size(); ++s) {
+    corpus.Add({}, {pairs.target[s].begin(), pairs.target[s].end()});
+  }
+  return corpus;
+}
+
 }  // namespace pipeformer
 
 #endif  // PIPEFORMER_TESTS_DATA_TEST_CORPUS_H_

@@ -136,7 +136,12 @@ TEST_P(Loss, PiecesEqualTheWhole) {
     expected.push_back(logits.Row(r)[targets_[static_cast<size_t>(r)]] -
                        LogSumExp(logits.Row(r), logits.cols));
   }
-  network_->TargetLogProbs(context, hidden, targets_, log_probs);
+  network_->ForEachLogits(
+      context, hidden,
+      [&](int64_t row, std::span<const float> logits_of_row, float lse) {
+        const auto r = static_cast<size_t>(row);
+        log_probs[r] = logits_of_row[static_cast<size_t>(targets_[r])] - lse;
+      });
   EXPECT_EQ(log_probs, expected);
 
   const LossOptions options{.label_smoothing = 0.1f};

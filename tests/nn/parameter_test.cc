@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -199,6 +200,64 @@ TEST(TransformerParameters, HavePyTorchsNamesInOrder) {
                 "output.weight",
                 "output.bias",
             }));
+}
+
+TEST(TransformerParameters, ALanguageModelIsADecoderAlone) {
+  TransformerConfig config = SmallConfig();
+  config.type = ModelType::kLanguageModel;
+  config.encoder_layers = 0;
+  config.decoder_layers = 1;
+  config.norm = NormPlace::kPre;
+  config.tied_embeddings = false;
+  const Transformer network(config);
+  EXPECT_EQ(NamesOf(network.parameters()),
+            (std::vector<std::string>{
+                "target_embedding.weight",
+                "decoder.layers.0.self_attn.in_proj_weight",
+                "decoder.layers.0.self_attn.in_proj_bias",
+                "decoder.layers.0.self_attn.out_proj.weight",
+                "decoder.layers.0.self_attn.out_proj.bias",
+                "decoder.layers.0.linear1.weight",
+                "decoder.layers.0.linear1.bias",
+                "decoder.layers.0.linear2.weight",
+                "decoder.layers.0.linear2.bias",
+                "decoder.layers.0.norm1.weight",
+                "decoder.layers.0.norm1.bias",
+                "decoder.layers.0.norm2.weight",
+                "decoder.layers.0.norm2.bias",
+                "decoder.norm.weight",
+                "decoder.norm.bias",
+                "output.weight",
+                "output.bias",
+            }));
+}
+
+// What a network with these positions has and a sinusoidal one has not.
+std::vector<std::string> NamesThatPositionsAdd(PositionKind position) {
+  TransformerConfig config = SmallConfig();
+  config.encoder_layers = config.decoder_layers = 1;
+  std::vector<std::string> plain = NamesOf(Transformer(config).parameters());
+  config.position = position;
+  std::vector<std::string> added;
+  for (const std::string& name : NamesOf(Transformer(config).parameters())) {
+    if (std::find(plain.begin(), plain.end(), name) == plain.end()) {
+      added.push_back(name);
+    }
+  }
+  return added;
+}
+
+TEST(TransformerParameters, PositionsAddWhatTheyLearn) {
+  using Strings = std::vector<std::string>;
+  EXPECT_EQ(NamesThatPositionsAdd(PositionKind::kRotary), Strings{});
+  EXPECT_EQ(NamesThatPositionsAdd(PositionKind::kAlibi), Strings{});
+  EXPECT_EQ(NamesThatPositionsAdd(PositionKind::kLearned),
+            (Strings{"source_position.weight", "target_position.weight"}));
+  EXPECT_EQ(NamesThatPositionsAdd(PositionKind::kRelative),
+            (Strings{"encoder.layers.0.self_attn.relative_key",
+                     "encoder.layers.0.self_attn.relative_value",
+                     "decoder.layers.0.self_attn.relative_key",
+                     "decoder.layers.0.self_attn.relative_value"}));
 }
 
 TEST(TransformerParameters, TiedEmbeddingsAreOneMatrix) {

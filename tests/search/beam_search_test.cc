@@ -1,16 +1,13 @@
-// What beam search finds: in small worlds everything there is, elsewhere what
-// a slow twin finds, within its limits.
+// What beam search finds: what a slow twin finds, within its limits.
 #include "lib/search/beam_search.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <utility>
 
-#include "lib/search/forced.h"
 #include "tests/nn/test_network.h"
 #include "tests/search/search_twin.h"
 
@@ -18,71 +15,6 @@ namespace pipeformer {
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-// Every sequence of the words 0, 3, 4, 5, 6 of at most `longest` words.
-std::vector<Ids> AllSequences(size_t longest) {
-  std::vector<Ids> all = {{}};
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].size() == longest) continue;
-    for (const int32_t word : {0, 3, 4, 5, 6}) {
-      Ids longer = all[i];
-      longer.push_back(word);
-      all.push_back(longer);
-    }
-  }
-  return all;
-}
-
-class FiveWords : public testing::TestWithParam<double> {
- protected:
-  static constexpr size_t kLongest = 4;
-
-  FiveWords() : model_(SmallWorld(7, 3)), all_(AllSequences(kLongest)) {
-    options_.beam_size = options_.n_best = static_cast<int64_t>(all_.size());
-    options_.max_length = kLongest;
-    options_.normalize = GetParam();
-    options_.suppressed = {1};
-  }
-
-  std::unique_ptr<Transformer> model_;
-  std::vector<Ids> all_;
-  SearchOptions options_;
-};
-
-TEST_P(FiveWords, ALargeBeamFindsWhatEnumerationFinds) {
-  ASSERT_EQ(all_.size(), 781u);  // 1 + 5 + 25 + 125 + 625
-  const Ids source = {3, 6, 0, 5};
-  std::vector<ForcedPair> pairs;
-  for (const Ids& ids : all_) pairs.push_back({source, ids});
-  const std::vector<ForcedResult> forced =
-      ForcedDecoder(*model_, options_.boundary).Run(pairs, WantAttention::kNo);
-  std::map<Ids, const ForcedResult*> expected;
-  double best = -1e9;
-  for (size_t i = 0; i < all_.size(); ++i) {
-    expected[all_[i]] = &forced[i];
-    best =
-        std::max(best, NormalizedScore(forced[i].log_prob,
-                                       static_cast<int64_t>(all_[i].size()) + 1,
-                                       GetParam()));
-  }
-  const std::vector<Hypothesis> found =
-      Search(*model_, options_, {source}).front();
-  ASSERT_EQ(found.size(), all_.size());
-  EXPECT_EQ(found[0].score, best);
-  std::set<Ids> seen;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const Hypothesis& h = found[i];
-    EXPECT_TRUE(seen.insert(h.ids).second);
-    ASSERT_TRUE(expected.contains(h.ids));
-    EXPECT_EQ(h.token_log_probs, expected[h.ids]->token_log_probs);
-    EXPECT_EQ(h.log_prob, expected[h.ids]->log_prob);
-    const double length = static_cast<double>(h.ids.size() + 1);
-    EXPECT_NEAR(h.score, h.log_prob / std::pow(length, GetParam()), 1e-12);
-    EXPECT_LE(h.score, found[i > 0 ? i - 1 : 0].score);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(LengthPenalties, FiveWords, testing::Values(0.0, 0.6));
 
 TEST(NormalizedScore, DividesByThePowerOfTheLength) {
   EXPECT_EQ(NormalizedScore(-8, 4, 0), -8);
@@ -96,30 +28,33 @@ struct Beam {
   int64_t beam_size;
 };
 
-class BeamSearchTwin : public testing::TestWithParam<Beam> {
- protected:
-  BeamSearchTwin() {
-    options_.beam_size = options_.n_best = GetParam().beam_size;
-    options_.max_length = 12;
-    options_.suppressed = {0, 1};
+void ExpectSameAsTwin(const Beam& beam, uint64_t seed,
+                      const NamedConfig& network) {
+  const SearchOptions options = {.beam_size = beam.beam_size,
+                                 .n_best = beam.beam_size,
+                                 .max_length = 12,
+                                 .suppressed = {0, 1}};
+  const auto model = SmallWorld(beam.vocab, seed, network.config);
+  const auto sources = RandomSources(5, 9, beam.vocab, seed);
+  const auto found = Search(*model, options, sources);
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const auto slow = SlowBeamSearch(*model, options, sources[s]);
+    ASSERT_EQ(found[s].size(), slow.size()) << network;
+    for (size_t i = 0; i < slow.size(); ++i) {
+      EXPECT_EQ(found[s][i].ids, slow[i].ids);
+      EXPECT_EQ(found[s][i].token_log_probs, slow[i].token_log_probs);
+      EXPECT_EQ(found[s][i].log_prob, slow[i].log_prob);
+      EXPECT_NEAR(found[s][i].score, slow[i].score, 1e-12);
+    }
   }
-  SearchOptions options_;
-};
+}
+
+class BeamSearchTwin : public testing::TestWithParam<Beam> {};
 
 TEST_P(BeamSearchTwin, FindsTheSame) {
-  for (const uint64_t seed : {1, 2, 3}) {
-    const auto model = SmallWorld(GetParam().vocab, seed);
-    const auto sources = RandomSources(5, 9, GetParam().vocab, seed);
-    const auto found = Search(*model, options_, sources);
-    for (size_t s = 0; s < sources.size(); ++s) {
-      const auto slow = SlowBeamSearch(*model, options_, sources[s]);
-      ASSERT_EQ(found[s].size(), slow.size());
-      for (size_t i = 0; i < slow.size(); ++i) {
-        EXPECT_EQ(found[s][i].ids, slow[i].ids);
-        EXPECT_EQ(found[s][i].token_log_probs, slow[i].token_log_probs);
-        EXPECT_EQ(found[s][i].log_prob, slow[i].log_prob);
-        EXPECT_NEAR(found[s][i].score, slow[i].score, 1e-12);
-      }
+  for (const uint64_t seed : {1, 2}) {
+    for (const NamedConfig& network : EveryArchitecture()) {
+      ExpectSameAsTwin(GetParam(), seed, network);
     }
   }
 }
@@ -131,28 +66,51 @@ INSTANTIATE_TEST_SUITE_P(Beams, BeamSearchTwin,
                                          // first step cannot fill it.
                                          Beam{9, 30}));
 
-TEST(BeamSearch, BeamOneIsGreedy) {
-  const auto model = SmallWorld(9, 5);
+// The most probable piece at each step, until the sentence ends.
+Ids GreedyChoices(const Transformer& model, const SearchOptions& options,
+                  const Ids& source) {
+  Ids greedy;
+  while (static_cast<int64_t>(greedy.size()) < options.max_length) {
+    const auto next = NextLogProbs(model, options, source, greedy);
+    const auto best = std::max_element(next.begin(), next.end());
+    const auto id = static_cast<int32_t>(best - next.begin());
+    if (id == options.boundary.eos) break;
+    greedy.push_back(id);
+  }
+  return greedy;
+}
+
+class Greedy : public testing::TestWithParam<NamedConfig> {};
+
+TEST_P(Greedy, IsWhatABeamOfOneFinds) {
   const SearchOptions options = {
       .beam_size = 1, .max_length = 15, .max_length_factor = 10};
-  const auto sources = RandomSources(12, 8, 9, 6);
-  const auto found = Search(*model, options, sources);
   std::set<size_t> lengths;
-  for (size_t s = 0; s < sources.size(); ++s) {
-    Ids greedy;
-    while (greedy.size() < 15) {
-      const auto next = NextLogProbs(*model, options, sources[s], greedy);
-      const auto best = std::max_element(next.begin(), next.end());
-      const auto id = static_cast<int32_t>(best - next.begin());
-      if (id == options.boundary.eos) break;
-      greedy.push_back(id);
+  for (const uint64_t seed : {5, 6, 7, 8}) {
+    const auto model = SmallWorld(9, seed, GetParam().config);
+    const auto sources = RandomSources(12, 8, 9, seed);
+    const auto found = Search(*model, options, sources);
+    for (size_t s = 0; s < sources.size(); ++s) {
+      const Ids greedy = GreedyChoices(*model, options, sources[s]);
+      ASSERT_EQ(found[s].size(), 1u);
+      EXPECT_EQ(found[s][0].ids, greedy);
+      lengths.insert(greedy.size());
     }
-    ASSERT_EQ(found[s].size(), 1u);
-    EXPECT_EQ(found[s][0].ids, greedy);
-    lengths.insert(greedy.size());
   }
   EXPECT_GT(lengths.size(), 1u);  // else the test shows little
 }
+
+INSTANTIATE_TEST_SUITE_P(Networks, Greedy, testing::ValuesIn(EveryNetwork()),
+                         NameOf);
+
+class BeamSearchNetworks : public testing::TestWithParam<NamedConfig> {};
+
+TEST_P(BeamSearchNetworks, FindWhatTheTwinFinds) {
+  ExpectSameAsTwin({.vocab = 9, .beam_size = 5}, 4, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, BeamSearchNetworks,
+                         testing::ValuesIn(EveryNetwork()), NameOf);
 
 TEST(BeamSearch, FinishedHypothesisSurvivesLongerOnes) {
   // With a beam of one ended hypothesis and the rest going on, the ended one
@@ -249,6 +207,32 @@ TEST(BeamSearch, StopsAtTheLastPositionOfTheNetwork) {
   const SearchOptions options = {.beam_size = 2, .n_best = 2};
   const auto found = Search(*model, options, {{5, 6, 7, 8, 9, 10, 11}});
   for (const Hypothesis& h : found[0]) EXPECT_LE(h.ids.size(), 11u);
+}
+
+// What a language model is given counts: with every position taken, all that
+// is left is to end.
+TEST(BeamSearch, ContinuesALanguageModelsPromptToTheLastPosition) {
+  for (const NamedConfig& network : EveryArchitecture()) {
+    if (!network.config.is_language_model()) continue;
+    TransformerConfig config = network.config;
+    config.max_positions = 12;
+    const auto model = SmallWorld(77, 15, config);
+    const SearchOptions options = {
+        .beam_size = 2, .n_best = 2, .max_length_factor = 10};
+    const int64_t special = PairBatch(config, options.boundary).PromptRows(0);
+    for (const int64_t left : {5, 1, 0}) {
+      const auto pieces = static_cast<size_t>(12 - special - left);
+      const auto found =
+          Search(*model, options, {std::vector<int32_t>(pieces, 9)}).front();
+      ASSERT_FALSE(found.empty());
+      int64_t longest = 0;
+      for (const Hypothesis& h : found) {
+        longest = std::max(longest, static_cast<int64_t>(h.ids.size()));
+        EXPECT_EQ(h.token_log_probs.size(), h.ids.size() + 1);
+      }
+      EXPECT_EQ(longest, left) << network << ", " << pieces << " pieces";
+    }
+  }
 }
 
 TEST(BeamSearch, SearchesUntiedVocabularies) {

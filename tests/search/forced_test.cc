@@ -13,17 +13,9 @@
 namespace pipeformer {
 namespace {
 
-TransformerConfig Untied() {
-  TransformerConfig config = SmallConfig();
-  config.tied_embeddings = false;
-  config.target_vocab = 29;
-  config.norm = NormPlace::kPre;
-  return config;
-}
-
-class Forced : public testing::TestWithParam<bool> {
+class Forced : public testing::TestWithParam<NamedConfig> {
  protected:
-  Forced() : model_(RandomNetwork(GetParam() ? SmallConfig() : Untied(), 31)) {
+  Forced() : model_(RandomNetwork(GetParam().config, 31)) {
     model_->Pack();
     sources_ = RandomSources(15, 20, 77, 32);
     const SearchOptions options = {
@@ -74,15 +66,19 @@ TEST_P(Forced, AttentionComesByKindLayerAndHeadWithRowsThatSumToOne) {
   ForcedDecoder decoder(*model_, {});
   const auto forced = decoder.Run(pairs_, WantAttention::kYes);
   for (size_t i = 0; i < forced.size(); ++i) {
-    const auto source = static_cast<int64_t>(pairs_[i].source.size()) + 1;
-    const auto target = static_cast<int64_t>(pairs_[i].target.size()) + 1;
+    const TransformerConfig& config = model_->config();
+    const bool decoder_alone = config.is_language_model();
+    const auto pieces = static_cast<int64_t>(pairs_[i].source.size());
+    const int64_t source = pieces + 1;
+    const int64_t target = PairBatch(config, {}).PromptRows(pieces) +
+                           static_cast<int64_t>(pairs_[i].target.size());
     const auto& attention = forced[i].attention;
-    ASSERT_EQ(attention.size(), 3u * 2 * 3);
+    ASSERT_EQ(attention.size(), (decoder_alone ? 1u : 3u) * 2 * 3);
     for (size_t m = 0; m < attention.size(); ++m) {
       const AttentionMatrix& a = attention[m];
       const bool encoder = a.kind == AttentionKind::kEncoder;
       const bool decoder_self = a.kind == AttentionKind::kDecoder;
-      EXPECT_EQ(static_cast<size_t>(a.kind), m / 6);
+      EXPECT_EQ(static_cast<size_t>(a.kind), m / 6 + (decoder_alone ? 1 : 0));
       EXPECT_EQ(a.layer, static_cast<int>(m / 3 % 2));
       EXPECT_EQ(a.head, static_cast<int>(m % 3));
       EXPECT_EQ(a.queries, encoder ? source : target);
@@ -104,10 +100,13 @@ TEST_P(Forced, AttentionComesByKindLayerAndHeadWithRowsThatSumToOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TiedOrNot, Forced, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Networks, Forced, testing::ValuesIn(EveryNetwork()),
+                         NameOf);
 
-TEST(ForcedDecoder, TakesEmptySides) {
-  auto model = RandomNetwork(SmallConfig(), 33);
+class ForcedEmpty : public testing::TestWithParam<NamedConfig> {};
+
+TEST_P(ForcedEmpty, SidesHaveProbabilities) {
+  auto model = RandomNetwork(GetParam().config, 33);
   model->Pack();
   const std::vector<int32_t> some = {5, 6};
   const ForcedPair pairs[] = {{{}, {}}, {some, {}}, {{}, some}};
@@ -120,6 +119,9 @@ TEST(ForcedDecoder, TakesEmptySides) {
     EXPECT_LT(r.log_prob, 0);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Networks, ForcedEmpty,
+                         testing::ValuesIn(EveryArchitecture()), NameOf);
 
 }  // namespace
 }  // namespace pipeformer

@@ -6,13 +6,16 @@
 #include "lib/nn/pair_batch.h"
 #include "lib/ops/cross_entropy.h"
 #include "lib/tensor/arena.h"
-#include "tests/nn/test_network.h"
 
 namespace pipeformer {
 namespace {
 
-int64_t LimitOf(const SearchOptions& options,
+// A continuation of a sentence may be of any length.
+int64_t LimitOf(const Transformer& model, const SearchOptions& options,
                 const std::vector<int32_t>& source) {
+  if (model.config().trained_on == TrainedOn::kSentences) {
+    return options.max_length;
+  }
   const double pieces = static_cast<double>(source.size());
   return std::min(
       options.max_length,
@@ -29,7 +32,7 @@ void Continue(const Transformer& model, const SearchOptions& options,
               const std::vector<int32_t>& source, const Hypothesis& h,
               std::vector<Hypothesis>& all) {
   const bool at_limit =
-      static_cast<int64_t>(h.ids.size()) >= LimitOf(options, source);
+      static_cast<int64_t>(h.ids.size()) >= LimitOf(model, options, source);
   const std::vector<float> next = NextLogProbs(model, options, source, h.ids);
   for (size_t i = 0; i < next.size(); ++i) {
     const auto id = static_cast<int32_t>(i);
@@ -45,9 +48,10 @@ void Continue(const Transformer& model, const SearchOptions& options,
 
 }  // namespace
 
-std::unique_ptr<Transformer> SmallWorld(int64_t vocab, uint64_t seed) {
-  TransformerConfig config = SmallConfig();
-  config.encoder_layers = config.decoder_layers = 1;
+std::unique_ptr<Transformer> SmallWorld(int64_t vocab, uint64_t seed,
+                                        TransformerConfig config) {
+  config.encoder_layers = config.is_language_model() ? 0 : 1;
+  config.decoder_layers = 1;
   // A tied output layer makes a network without training say its input again.
   config.tied_embeddings = false;
   config.source_vocab = config.target_vocab = vocab;

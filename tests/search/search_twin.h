@@ -11,12 +11,14 @@
 #include "lib/nn/transformer.h"
 #include "lib/search/beam_search.h"
 #include "lib/search/hypothesis.h"
+#include "tests/nn/test_network.h"
 
 namespace pipeformer {
 
-// A packed network of one layer a stack whose words end often: pieces 0 to
-// `vocab` - 1, of which 1 begins and 2 ends a sentence.
-std::unique_ptr<Transformer> SmallWorld(int64_t vocab, uint64_t seed);
+// A packed network of `config` with one layer a stack whose words end often:
+// pieces 0 to `vocab` - 1, of which 1 begins and 2 ends a sentence.
+std::unique_ptr<Transformer> SmallWorld(
+    int64_t vocab, uint64_t seed, TransformerConfig config = SmallConfig());
 
 // Random sources of 1 to `longest` pieces, none of them special.
 std::vector<std::vector<int32_t>> RandomSources(size_t count, int64_t longest,

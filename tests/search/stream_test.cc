@@ -13,10 +13,11 @@
 namespace pipeformer {
 namespace {
 
-class SearchStream : public testing::Test {
+class SearchStream : public testing::TestWithParam<NamedConfig> {
  protected:
   SearchStream()
-      : model_(SmallWorld(9, 21)), sources_(RandomSources(40, 30, 9, 22)) {
+      : model_(SmallWorld(9, 21, GetParam().config)),
+        sources_(RandomSources(40, 30, 9, 22)) {
     options_ = {.beam_size = 4, .n_best = 4, .max_length = 25};
     for (const auto& source : sources_) {
       alone_.push_back(Search(*model_, options_, {source}).front());
@@ -38,7 +39,7 @@ class SearchStream : public testing::Test {
   std::vector<std::vector<Hypothesis>> alone_;
 };
 
-TEST_F(SearchStream, DoesNotDependOnTheSizeOfTheBatch) {
+TEST_P(SearchStream, DoesNotDependOnTheSizeOfTheBatch) {
   for (const int64_t words : {1, 64, 4096}) {
     options_.mini_batch_words = words;
     const auto results = Search(*model_, options_, sources_);
@@ -46,7 +47,7 @@ TEST_F(SearchStream, DoesNotDependOnTheSizeOfTheBatch) {
   }
 }
 
-TEST_F(SearchStream, DoesNotDependOnTheOrder) {
+TEST_P(SearchStream, DoesNotDependOnTheOrder) {
   for (const uint64_t seed : {1, 2, 3}) {
     std::vector<size_t> order(sources_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -60,7 +61,7 @@ TEST_F(SearchStream, DoesNotDependOnTheOrder) {
   }
 }
 
-TEST_F(SearchStream, DoesNotDependOnWhoJoinsAndLeaves) {
+TEST_P(SearchStream, DoesNotDependOnWhoJoinsAndLeaves) {
   Random random(23);
   size_t next = 0;
   std::set<int64_t> seen;
@@ -87,7 +88,7 @@ TEST_F(SearchStream, DoesNotDependOnWhoJoinsAndLeaves) {
   EXPECT_GT(refused, 10);
 }
 
-TEST_F(SearchStream, RunsAgainAfterItsEnd) {
+TEST_P(SearchStream, RunsAgainAfterItsEnd) {
   BeamSearch search(*model_, options_);
   for (const size_t s : {size_t{3}, size_t{17}}) {
     bool given = false;
@@ -107,7 +108,7 @@ TEST_F(SearchStream, RunsAgainAfterItsEnd) {
   }
 }
 
-TEST_F(SearchStream, WaitsOnlyWithNothingToDo) {
+TEST_P(SearchStream, WaitsOnlyWithNothingToDo) {
   size_t next = 0;
   int64_t under_way = 0;
   BeamSearch(*model_, options_)
@@ -123,6 +124,9 @@ TEST_F(SearchStream, WaitsOnlyWithNothingToDo) {
           [&](SearchResult) { --under_way; });
   EXPECT_EQ(next, sources_.size());
 }
+
+INSTANTIATE_TEST_SUITE_P(Networks, SearchStream,
+                         testing::ValuesIn(EveryNetwork()), NameOf);
 
 }  // namespace
 }  // namespace pipeformer

@@ -83,6 +83,41 @@ TEST(CompleteSettings, DerivesWhatFollows) {
   EXPECT_EQ(s.trainer.epsilon, 1e-6f);
 }
 
+TrainSettings Completed(const std::vector<std::string>& arguments) {
+  TrainSettings s = Parsed(arguments);
+  CompleteSettings(s, 1);
+  return s;
+}
+
+TEST(CompleteSettings, ALanguageModelLearnsWhatItsDataAre) {
+  const auto trained_on = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--type", "transformer-lm"});
+    const TransformerConfig n = Completed(arguments).network;
+    EXPECT_EQ(n.encoder_layers, 0);
+    return n.trained_on;
+  };
+  EXPECT_EQ(trained_on({}), TrainedOn::kPairs);  // of tsv
+  EXPECT_EQ(trained_on({"--from", "jsonl"}), TrainedOn::kPairs);
+  EXPECT_EQ(trained_on({"--from", "text", "--train-sets", "a"}),
+            TrainedOn::kSentences);
+  EXPECT_EQ(trained_on({"--from", "jsonl", "--lm-data", "sentences"}),
+            TrainedOn::kSentences);
+  EXPECT_EQ(trained_on({"--from", "text", "--lm-data", "pairs", "--train-sets",
+                        "a", "b"}),
+            TrainedOn::kPairs);
+}
+
+TEST(CompleteSettings, PositionsSuitTheirKind) {
+  EXPECT_EQ(Completed({}).network.max_positions, 4096);
+  EXPECT_EQ(Completed({"--position", "learned"}).network.max_positions, 512);
+  EXPECT_EQ(Completed({"--position", "learned", "--type", "transformer-lm"})
+                .network.max_positions,
+            1024);
+  EXPECT_EQ(Completed({"--max-positions", "9", "--max-length", "8"})
+                .network.max_positions,
+            9);
+}
+
 TEST(CompleteSettings, RefusesContradictions) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> bad = {
       {{"--vocabs", "w", "x"}, "--vocabs"},
@@ -93,7 +128,17 @@ TEST(CompleteSettings, RefusesContradictions) {
       {{"--keep-best"}, "--valid-sets"},
       {{"--valid-metrics", "bleu", "rouge"}, "'rouge'"},
       {{"--optimizer-params", "0.9", "0.98"}, "--optimizer-params"},
-      {{"--optimizer-params", "0.9", "1", "1e-9"}, "--optimizer-params"}};
+      {{"--optimizer-params", "0.9", "1", "1e-9"}, "--optimizer-params"},
+      {{"--lm-data", "sentences"}, "--lm-data goes with"},
+      {{"--lm-loss", "both"}, "--lm-loss both goes with"},
+      {{"--type", "transformer-lm", "--lm-data", "sentences"}, "--from text"},
+      {{"--type", "transformer-lm", "--from", "text", "--train-sets", "a",
+        "--valid-metrics", "bleu"},
+       "take cross-entropy"},
+      {{"--max-positions", "9", "--max-length", "9"}, "10 positions"},
+      {{"--max-positions", "19", "--max-length", "9", "--type",
+        "transformer-lm"},
+       "20 positions"}};
   for (const auto& [arguments, word] : bad) {
     TrainSettings s = Parsed(arguments);
     try {

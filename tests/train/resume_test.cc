@@ -35,8 +35,18 @@ LoopOptions Options() {
           .valid_freq = {.updates = 30}};
 }
 
-ToyOptions Toy() {
-  return {.threads = 2,
+struct Kind {
+  const char* name;
+  ModelType type;
+  TrainedOn trained_on;
+  PositionKind position;
+};
+
+ToyOptions Toy(const Kind& kind) {
+  return {.type = kind.type,
+          .trained_on = kind.trained_on,
+          .position = kind.position,
+          .threads = 2,
           .dropout = 0.1f,
           .trainer = {.exponential_smoothing = 0.99f}};
 }
@@ -69,8 +79,11 @@ void Train(ToyTraining& toy, TrainingPosition& position, int64_t step) {
   RunTraining(toy.trainer(), toy.corpus(), Options(), listener, position);
 }
 
-TEST(Resume, TwoHundredUpdatesEqualTwiceAHundred) {
-  ToyTraining whole(Toy()), first(Toy());
+class Resume : public testing::TestWithParam<Kind> {};
+
+TEST_P(Resume, TwoHundredUpdatesEqualTwiceAHundred) {
+  const ToyOptions options = Toy(GetParam());
+  ToyTraining whole(options), first(options);
   TrainingPosition whole_position, position;
   Train(whole, whole_position, 1000);
   Save(whole, whole_position, Path("whole.state"));
@@ -78,8 +91,7 @@ TEST(Resume, TwoHundredUpdatesEqualTwiceAHundred) {
   Train(first, position, 100);
   ASSERT_EQ(first.trainer().state().step, 100);
   Save(first, position, Path("half.state"));
-  ToyOptions fresh = Toy();
-  ToyTraining second(fresh);
+  ToyTraining second(options);
   TrainingPosition read;
   Load(second, read, Path("half.state"));
   EXPECT_EQ(second.Values(), first.Values());
@@ -93,6 +105,25 @@ TEST(Resume, TwoHundredUpdatesEqualTwiceAHundred) {
   EXPECT_EQ(Bytes(Path("resumed.state")), Bytes(Path("whole.state")));
   EXPECT_NE(Bytes(Path("half.state")), Bytes(Path("whole.state")));
 }
+
+constexpr auto kEncoderDecoder = ModelType::kEncoderDecoder;
+constexpr auto kLanguageModel = ModelType::kLanguageModel;
+constexpr auto kPairs = TrainedOn::kPairs;
+constexpr auto kSentences = TrainedOn::kSentences;
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Resume,
+    testing::Values(
+        Kind{"Sinusoidal", kEncoderDecoder, kPairs, PositionKind::kSinusoidal},
+        Kind{"Learned", kEncoderDecoder, kPairs, PositionKind::kLearned},
+        Kind{"Relative", kEncoderDecoder, kPairs, PositionKind::kRelative},
+        Kind{"PairsModelRotary", kLanguageModel, kPairs, PositionKind::kRotary},
+        Kind{"PairsModelAlibi", kLanguageModel, kPairs, PositionKind::kAlibi},
+        Kind{"SentencesModelLearned", kLanguageModel, kSentences,
+             PositionKind::kLearned},
+        Kind{"SentencesModelRelative", kLanguageModel, kSentences,
+             PositionKind::kRelative}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace pipeformer

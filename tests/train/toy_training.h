@@ -15,6 +15,9 @@
 namespace pipeformer {
 
 struct ToyOptions {
+  ModelType type = ModelType::kEncoderDecoder;
+  TrainedOn trained_on = TrainedOn::kPairs;
+  PositionKind position = PositionKind::kSinusoidal;
   int threads = 1;
   uint64_t seed = 1;
   float dropout = 0;
@@ -26,7 +29,7 @@ struct ToyOptions {
 class ToyTraining {
  public:
   explicit ToyTraining(const ToyOptions& options)
-      : memory_(CopyCorpus(options.pairs, options.longest, kVocab, 5)),
+      : memory_(Corpus(options)),
         corpus_(memory_.view()),
         network_(Config(options)),
         pool_(options.threads),
@@ -65,12 +68,23 @@ class ToyTraining {
  private:
   static constexpr uint64_t kVocab = 12;
 
+  static TestCorpus Corpus(const ToyOptions& options) {
+    const TestCorpus pairs =
+        CopyCorpus(options.pairs, options.longest, kVocab, 5);
+    return options.trained_on == TrainedOn::kPairs ? pairs
+                                                   : TargetsOf(pairs.view());
+  }
+
   static TransformerConfig Config(const ToyOptions& options) {
-    return {.d_model = 16,
+    return {.type = options.type,
+            .trained_on = options.trained_on,
+            .d_model = 16,
             .num_heads = 2,
             .ffn_dim = 32,
-            .encoder_layers = 1,
+            .encoder_layers = options.type == ModelType::kLanguageModel ? 0 : 1,
             .decoder_layers = 1,
+            .position = options.position,
+            .relative_clip = 4,
             .source_vocab = kVocab,
             .target_vocab = kVocab,
             .max_positions = 32,

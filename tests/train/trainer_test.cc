@@ -29,6 +29,50 @@ TEST(Trainer, LearnsToCopy) {
   EXPECT_LT(loss.plain / static_cast<double>(loss.pieces), 0.3);
 }
 
+// A language model learns the same from pairs, with any positions.
+class TrainerOfLanguageModels : public testing::TestWithParam<PositionKind> {};
+
+TEST_P(TrainerOfLanguageModels, LearnToCopy) {
+  ToyTraining toy({.type = ModelType::kLanguageModel,
+                   .position = GetParam(),
+                   .trainer = {.label_smoothing = 0},
+                   .longest = 4});
+  const std::vector<double> losses = toy.Run(600, 0.01);
+  EXPECT_GT(losses.front(), 2);  // of log(12) = 2.48 for a guess
+  EXPECT_LT(losses.back(), 0.8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Positions, TrainerOfLanguageModels,
+                         testing::Values(PositionKind::kSinusoidal,
+                                         PositionKind::kLearned,
+                                         PositionKind::kRelative,
+                                         PositionKind::kRotary,
+                                         PositionKind::kAlibi));
+
+TEST(Trainer, LearnsSentencesByHeart) {
+  ToyTraining toy({.type = ModelType::kLanguageModel,
+                   .trained_on = TrainedOn::kSentences,
+                   .trainer = {.label_smoothing = 0},
+                   .pairs = 3});
+  const std::vector<double> losses = toy.Run(200, 0.01);
+  EXPECT_GT(losses.front(), 2);
+  EXPECT_LT(losses.back(), 0.5);
+}
+
+TEST(Trainer, CountsTheSourceWhereTheLossDoes) {
+  for (const Predict predict : {Predict::kTarget, Predict::kBoth}) {
+    ToyTraining toy(
+        {.type = ModelType::kLanguageModel, .trainer = {.predict = predict}});
+    const Batch batch = toy.FirstBatch();
+    int64_t pieces = 0;
+    for (const int64_t s : batch) {
+      const auto side = static_cast<int64_t>(toy.corpus().target[s].size()) + 1;
+      pieces += predict == Predict::kBoth ? 2 * side : side;
+    }
+    EXPECT_EQ(toy.trainer().Update(batch, 0.01).loss.pieces, pieces);
+  }
+}
+
 TEST(Trainer, SameSeedAndThreadsGiveTheSameBytes) {
   for (const int threads : {1, 2, 3}) {
     const ToyOptions options = {.threads = threads, .dropout = 0.2f};
@@ -168,6 +212,20 @@ TEST(Trainer, EvaluatingChangesNothingAndDoesNotDependOnThreads) {
   EXPECT_EQ(one.trainer().Evaluate(one.network(), one.corpus()).plain, a.plain);
   EXPECT_EQ(one.Values(), before);
   EXPECT_EQ(one.trainer().state().step, 0);
+}
+
+// Field case ev-after-valid: validation takes no chance from training, and
+// dropout goes on after it.
+TEST(Trainer, EvaluatingDoesNotDisturbTheTraining) {
+  ToyTraining with({.dropout = 0.5f}), without({.dropout = 0.5f});
+  const Batch batch = with.FirstBatch();
+  for (int i = 0; i < 5; ++i) {
+    with.network().Pack();
+    with.trainer().Evaluate(with.network(), with.corpus());
+    EXPECT_EQ(with.trainer().Update(batch, 0.01).loss.smoothed,
+              without.trainer().Update(batch, 0.01).loss.smoothed);
+  }
+  EXPECT_EQ(with.Values(), without.Values());
 }
 
 // Field case small-one-sentence: one pair of one piece.

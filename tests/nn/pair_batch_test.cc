@@ -1,0 +1,109 @@
+// Where the special pieces stand, written out: 1 begins, 2 ends a target, 3
+// ends a source.
+#include "lib/nn/pair_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace pipeformer {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+constexpr Boundary kBoundary{.bos = 1, .eos = 2, .source_eos = 3};
+
+PairBatch Batch(ModelType type, TrainedOn trained_on,
+                Predict predict = Predict::kTarget) {
+  return {{.type = type, .trained_on = trained_on}, kBoundary, predict};
+}
+
+// Two pairs, the second without a target.
+void AppendBoth(PairBatch& batch) {
+  batch.Append(Ids{10, 11}, Ids{20, 21, 22});
+  batch.Append(Ids{12}, {});
+}
+
+void ExpectRagged(Ragged ragged, const Ids& ids, const Ids& offsets) {
+  EXPECT_EQ(Ids(ragged.ids.begin(), ragged.ids.end()), ids);
+  EXPECT_EQ(Ids(ragged.offsets.begin(), ragged.offsets.end()), offsets);
+}
+
+void ExpectRows(const PairBatch& batch, const Ids& rows) {
+  EXPECT_EQ(Ids(batch.rows().begin(), batch.rows().end()), rows);
+}
+
+TEST(PairBatch, OfAnEncoderDecoder) {
+  PairBatch batch = Batch(ModelType::kEncoderDecoder, TrainedOn::kPairs);
+  AppendBoth(batch);
+  ExpectRagged(batch.source(), {10, 11, 3, 12, 3}, {0, 3, 5});
+  ExpectRagged(batch.sequence(), {1, 20, 21, 22, 1}, {0, 4, 5});
+  ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
+  ExpectRows(batch, {0, 1, 2, 3, 4});
+  EXPECT_TRUE(batch.PredictsEveryRow());
+  EXPECT_EQ(batch.PromptRows(2), 1);
+  EXPECT_EQ(batch.NumTargets(2, 3), 4);
+}
+
+TEST(PairBatch, OfALanguageModelOfPairs) {
+  PairBatch batch = Batch(ModelType::kLanguageModel, TrainedOn::kPairs);
+  AppendBoth(batch);
+  ExpectRagged(batch.source(), {}, {0});
+  ExpectRagged(batch.sequence(), {1, 10, 11, 3, 20, 21, 22, 1, 12, 3},
+               {0, 7, 10});
+  ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
+  ExpectRows(batch, {3, 4, 5, 6, 9});  // from the end symbol of the source on
+  EXPECT_FALSE(batch.PredictsEveryRow());
+  EXPECT_EQ(batch.PromptRows(2), 4);
+  EXPECT_EQ(batch.NumTargets(2, 3), 4);
+}
+
+TEST(PairBatch, OfALanguageModelThatPredictsBoth) {
+  PairBatch batch =
+      Batch(ModelType::kLanguageModel, TrainedOn::kPairs, Predict::kBoth);
+  AppendBoth(batch);
+  ExpectRagged(batch.sequence(), {1, 10, 11, 3, 20, 21, 22, 1, 12, 3},
+               {0, 7, 10});
+  ExpectRagged(batch.targets(), {10, 11, 3, 20, 21, 22, 2, 12, 3, 2},
+               {0, 7, 10});
+  ExpectRows(batch, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_TRUE(batch.PredictsEveryRow());
+  EXPECT_EQ(batch.NumTargets(2, 3), 7);
+}
+
+TEST(PairBatch, OfALanguageModelOfSentences) {
+  PairBatch batch = Batch(ModelType::kLanguageModel, TrainedOn::kSentences);
+  AppendBoth(batch);
+  ExpectRagged(batch.sequence(), {1, 10, 11, 20, 21, 22, 1, 12}, {0, 6, 8});
+  ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
+  ExpectRows(batch, {2, 3, 4, 5, 7});
+  EXPECT_EQ(batch.PromptRows(2), 3);
+  EXPECT_EQ(batch.NumTargets(2, 3), 4);
+}
+
+TEST(PairBatch, OfSentencesInTrainingHasNoSource) {
+  PairBatch batch = Batch(ModelType::kLanguageModel, TrainedOn::kSentences);
+  batch.Append({}, Ids{20, 21});
+  batch.Append({}, {});
+  ExpectRagged(batch.sequence(), {1, 20, 21, 1}, {0, 3, 4});
+  ExpectRagged(batch.targets(), {20, 21, 2, 2}, {0, 3, 4});
+  EXPECT_TRUE(batch.PredictsEveryRow());
+}
+
+TEST(PairBatch, IsEmptyAgainOnceCleared) {
+  for (const ModelType type :
+       {ModelType::kEncoderDecoder, ModelType::kLanguageModel}) {
+    PairBatch batch = Batch(type, TrainedOn::kPairs);
+    AppendBoth(batch);
+    batch.Clear();
+    ExpectRagged(batch.source(), {}, {0});
+    ExpectRagged(batch.sequence(), {}, {0});
+    ExpectRagged(batch.targets(), {}, {0});
+    ExpectRows(batch, {});
+    AppendBoth(batch);
+    ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
+  }
+}
+
+}  // namespace
+}  // namespace pipeformer
