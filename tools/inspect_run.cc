@@ -67,16 +67,13 @@ class Formatter {
 
   // The weights are written straight to text: as JSON values they would take
   // ten times the memory.
-  std::string FormatJson(const ForcedRecord& pair,
-                         const std::vector<ShownAttention>& shown) const {
+  static std::string FormatJson(const ForcedRecord& pair,
+                                const std::vector<ShownAttention>& shown) {
     Json record = pair.record;
     record.erase("hypotheses");
     record.erase("attention");
     for (const auto& [key, sentence] :
          {std::pair{"source", &pair.source}, {"target", &pair.target}}) {
-      const bool given = !sentence->ids.empty() || pair.blank;
-      if (!given && !record.contains(key))
-        continue;  // a sentence has no source
       Json json = record.contains(key) ? record[key] : Json::object();
       SetSentence(*sentence, &json);
       record[key] = std::move(json);
@@ -171,12 +168,23 @@ class Formatter {
   HeatMapStyle style_;
 };
 
+// A language model has one kind of attention.
+void CheckKinds(const AttentionSelection& selection,
+                const TransformerConfig& config) {
+  for (const std::string& kind : selection.kinds) {
+    if (!config.is_language_model() || kind == "decoder") continue;
+    ThrowUsage("--kind is '" + kind +
+               "', but a language model has decoder attention alone");
+  }
+}
+
 void RunPairs(Tool& tool, const InspectSettings& settings) {
   if (settings.from == "tensors") {
     ThrowUsage("--from tensors goes with --module; pairs are tsv or jsonl");
   }
   const Model model = LoadModel(settings.model);
   const TransformerConfig& config = model.network->config();
+  CheckKinds(settings.selection, config);
   CheckSelection(settings.selection,
                  std::max(config.encoder_layers, config.decoder_layers),
                  config.num_heads);

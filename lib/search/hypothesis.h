@@ -25,7 +25,7 @@ double NormalizedScore(double log_prob, int64_t length, double alpha);
 // A sentence to translate, or to continue. `index` is the caller's, handed
 // back.
 struct SearchRequest {
-  int64_t index = 0;            // also names the sentence's share of chance
+  int64_t index = 0;  // also names the sentence's share of chance
   std::vector<int32_t> source = {};  // pieces, without the end symbol
   std::vector<int32_t> prefix = {};  // pieces every hypothesis begins with
 };

@@ -31,7 +31,9 @@ TEST(Numbers, ReadBackToTheSameBits) {
   for (int i = 0; i < 20000; ++i) {
     const uint64_t bits = random.Next();
     const double d = std::bit_cast<double>(bits);
-    if (std::isfinite(d)) EXPECT_EQ(ParseDouble(NumberText(d)), d);
+    if (std::isfinite(d)) {
+      EXPECT_EQ(ParseDouble(NumberText(d)), d);
+    }
     const float f = std::bit_cast<float>(static_cast<uint32_t>(bits));
     if (!std::isfinite(f)) continue;
     EXPECT_EQ(static_cast<float>(ParseDouble(NumberText(f))), f);
