@@ -49,23 +49,31 @@ class Progress:
     """Tells people, on stderr, how far a run of more than two seconds is."""
 
     def __init__(self, name):
-        self.name, self.start, self.shown = name, time.monotonic(), 0
+        self.name, self.start = name, time.monotonic()
+        self.terminal = sys.stderr.isatty()
+        self.due = self.start + 2
 
     def show(self, share, what):
         now = time.monotonic()
-        terminal = sys.stderr.isatty()
-        if now - max(self.shown, self.start) < (1 if terminal else 10):
+        if now < self.due:
             return
-        self.shown = now
+        self.due = now + (1 if self.terminal else 10)
         taken = now - self.start
-        text = f"{self.name}: {what}, {100 * share:.0f} %"
-        if share > 0.02:
-            text += f", about {taken / share - taken:.0f} s left"
-        print(text, end="\033[K\r" if terminal else "\n", file=sys.stderr, flush=True)
+        left = f", about {taken / share - taken:.0f} s left" if share > 0.02 else ""
+        self._print(f"{what}, {100 * share:.0f} %{left}")
+
+    def show_last(self, what):
+        """What comes after the part whose share is known."""
+        if time.monotonic() > self.start + 2:
+            self._print(what)
 
     def done(self):
-        if self.shown and sys.stderr.isatty():
+        if self.terminal:
             print(end="\033[K", file=sys.stderr, flush=True)
+
+    def _print(self, text):
+        end = "\033[K\r" if self.terminal else "\n"
+        print(f"{self.name}: {text}", end=end, file=sys.stderr, flush=True)
 
 
 class Trained:
@@ -131,6 +139,20 @@ class Lab:
         output = self.run(program, *arguments, stdin=stdin)
         return [json.loads(line) for line in output.splitlines()]
 
+    def measure(self, program, *arguments, weights):
+        """The records of a program that takes a while. The weights are how long
+        each takes, in any unit."""
+        command = [self.program(program), *map(str, arguments)]
+        records = []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            for line in process.stdout:
+                records.append(json.loads(line))
+                share = sum(weights[:len(records)]) / sum(weights)
+                self.progress.show(share, f"{len(records)} of {len(weights)} measured")
+        if process.returncode:
+            raise Failure(f"failed: {' '.join(command)}")
+        return records
+
     def vocabulary(self, lines):
         """Makes `words.model`, which holds every word of `lines`."""
         num_words = len({word for line in lines for word in line.split()})
@@ -147,6 +169,7 @@ class Lab:
         `options` hold for all. Gives {name: Trained}. The same on every
         machine with the same processor, however many run at a time.
         """
+        updates = 4 if self.quick else updates
         shares = dict.fromkeys(jobs, 0.0)
         self.program("train")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -159,7 +182,7 @@ class Lab:
                 left = sum(share < 1 for share in shares.values())
                 self.progress.show(
                     sum(shares.values()) / len(jobs), f"{left} models to train")
-            self.progress.done()
+            self.progress.show_last("trained; now trying them out, seconds")
             return {name: future.result() for name, future in futures.items()}
 
     def _train(self, name, options, updates, shares):
@@ -186,6 +209,7 @@ class Lab:
 
     def table(self, head, rows):
         """Prints rows of texts under their heads, numbers to the right."""
+        self.progress.done()
         rows = [[str(cell) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(head, *rows)]
         for row in [head, *rows]:
