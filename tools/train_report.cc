@@ -94,6 +94,7 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
                 : "  stalled " + std::to_string(position.stalled);
     tool_.Log({{"step", step},
                {"epoch", epochs},
+               {"loss", since_validation_.MeanLoss()},
                {"seconds", Seconds()},
                {"memory_bytes", PeakMemoryBytes()},
                {"validation", std::move(scores)}});
