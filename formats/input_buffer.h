@@ -23,6 +23,11 @@ class InputBuffer : public std::streambuf {
 
   const std::string& name() const { return input_->name(); }
 
+  // Waits at most so long; true when a byte, or the end, is there to be read.
+  bool Wait(int timeout_ms) {
+    return gptr() != egptr() || input_->Wait(timeout_ms);
+  }
+
  private:
   int_type underflow() override {
     const size_t size = input_->Read(bytes_);

@@ -12,32 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class Enum>
-using Names = std::initializer_list<std::pair<const char*, Enum>>;
-
-constexpr Names<ModelType> kTypes = {
-    {"transformer", ModelType::kEncoderDecoder},
-    {"transformer-lm", ModelType::kLanguageModel}};
-constexpr Names<TrainedOn> kTrainedOn = {{"pairs", TrainedOn::kPairs},
-                                         {"sentences", TrainedOn::kSentences}};
-constexpr Names<PositionKind> kPositions = {
-    {"sinusoidal", PositionKind::kSinusoidal},
-    {"learned", PositionKind::kLearned},
-    {"relative", PositionKind::kRelative},
-    {"rotary", PositionKind::kRotary},
-    {"alibi", PositionKind::kAlibi}};
-constexpr Names<AttentionScale> kScales = {{"sqrt", AttentionScale::kSqrt},
-                                           {"none", AttentionScale::kNone}};
-constexpr Names<Mask> kMasks = {{"causal", Mask::kCausal},
-                                {"none", Mask::kNone}};
-constexpr Names<Activation> kActivations = {{"relu", Activation::kRelu},
-                                            {"gelu", Activation::kGelu},
-                                            {"swish", Activation::kSwish}};
-constexpr Names<NormPlace> kNorms = {{"post", NormPlace::kPost},
-                                     {"pre", NormPlace::kPre}};
-constexpr Names<FinalNorm> kFinalNorms = {{"auto", FinalNorm::kAuto},
-                                          {"always", FinalNorm::kAlways}};
-
 // Reads or writes one key after another, so that each is named once. What a
 // model may lack (Later), because it is older than the key, keeps its default.
 class Writer {
@@ -51,7 +25,7 @@ class Writer {
     json[key] = value;
   }
   template <class Enum>
-  void Field(const char* key, const Enum& value, Names<Enum> names) {
+  void Field(const char* key, const Enum& value, EnumNames<Enum> names) {
     for (const auto& [name, candidate] : names) {
       if (candidate == value) json[key] = name;
     }
@@ -82,7 +56,7 @@ class Reader {
     }
   }
   template <class Enum>
-  void Field(const char* key, Enum& value, Names<Enum> names) {
+  void Field(const char* key, Enum& value, EnumNames<Enum> names) {
     std::string text;
     Field(key, text);
     std::string known;
@@ -123,21 +97,21 @@ class Reader {
 
 template <class Archive, class Config>
 void VisitConfig(Archive& archive, Config& c) {
-  archive.Later("type", c.type, kTypes);
-  archive.Later("trained_on", c.trained_on, kTrainedOn);
+  archive.Later("type", c.type, kModelTypeNames);
+  archive.Later("trained_on", c.trained_on, kTrainedOnNames);
   archive.Field("d_model", c.d_model);
   archive.Field("num_heads", c.num_heads);
   archive.Field("ffn_dim", c.ffn_dim);
   archive.Field("encoder_layers", c.encoder_layers);
   archive.Field("decoder_layers", c.decoder_layers);
-  archive.Field("activation", c.activation, kActivations);
-  archive.Field("norm", c.norm, kNorms);
-  archive.Field("final_norm", c.final_norm, kFinalNorms);
-  archive.Later("position", c.position, kPositions);
+  archive.Field("activation", c.activation, kActivationNames);
+  archive.Field("norm", c.norm, kNormNames);
+  archive.Field("final_norm", c.final_norm, kFinalNormNames);
+  archive.Later("position", c.position, kPositionNames);
   archive.Later("relative_clip", c.relative_clip);
-  archive.Later("attention_scale", c.attention_scale, kScales);
+  archive.Later("attention_scale", c.attention_scale, kScaleNames);
   archive.Later("attention_window", c.attention_window);
-  archive.Later("decoder_mask", c.decoder_mask, kMasks);
+  archive.Later("decoder_mask", c.decoder_mask, kMaskNames);
   archive.Field("source_vocab", c.source_vocab);
   archive.Field("target_vocab", c.target_vocab);
   archive.Field("tied_embeddings", c.tied_embeddings);
@@ -153,6 +127,18 @@ std::string ConfigToJson(const TransformerConfig& config) {
   Writer writer;
   VisitConfig(writer, config);
   return writer.json.dump();
+}
+
+std::string ConfigDifference(const TransformerConfig& before,
+                             const TransformerConfig& now) {
+  Writer first, second;
+  VisitConfig(first, before);
+  VisitConfig(second, now);
+  for (const auto& [key, value] : first.json.items()) {
+    if (value == second.json[key]) continue;
+    return key + " " + value.dump() + ", now " + second.json[key].dump();
+  }
+  return "";
 }
 
 TransformerConfig ConfigFromJson(const std::string& json,

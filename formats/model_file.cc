@@ -150,12 +150,31 @@ void WriteModel(const Transformer& network, const VocabularyPair& vocabularies,
   WriteTensorFile(collection, path);
 }
 
-void CopyWeights(const std::string& path, Transformer& network) {
+void CopyWeights(const std::string& path, const VocabularyPair& vocabularies,
+                 Transformer& network) {
   const TensorFile file = OpenModel(path);
   network.parameters().ForEachParameter([&](Parameter& p) {
     const auto values = WeightsOf(file, p);
     std::copy(values.begin(), values.end(), p.value.data);
   });
+  const VocabularyPair own = LoadVocabularies(file);
+  if (own.source->model() != vocabularies.source->model() ||
+      own.target->model() != vocabularies.target->model()) {
+    ThrowBadData(path +
+                 ": was trained with another vocabulary, so its embeddings "
+                 "are of other pieces; use the model's own vocabulary");
+  }
+  const TransformerConfig& now = network.config();
+  TransformerConfig before = ConfigFromJson(file.Metadata("config"), path);
+  before.trained_on = now.trained_on;
+  before.dropout = now.dropout;
+  before.attention_dropout = now.attention_dropout;
+  before.ffn_dropout = now.ffn_dropout;
+  before.max_positions = now.max_positions;
+  const std::string difference = ConfigDifference(before, now);
+  if (difference.empty()) return;
+  ThrowBadData(path + ": has " + difference +
+               "; its weights mean nothing in another network");
 }
 
 }  // namespace pipeformer

@@ -46,9 +46,11 @@ void WriteModel(const Transformer& network, const VocabularyPair& vocabularies,
                 const std::string& path);
 
 // Copies the weights of the model at `path` into `network`, for training on.
-// Throws Error (65) naming what differs unless the shapes agree, or the tensor
-// with a weight that is not finite.
-void CopyWeights(const std::string& path, Transformer& network);
+// Dropouts, and what a language model is trained on, may be others. Throws
+// Error (65) naming what differs unless shapes, vocabularies and all else
+// agree, or the tensor with a weight that is not finite.
+void CopyWeights(const std::string& path, const VocabularyPair& vocabularies,
+                 Transformer& network);
 
 }  // namespace pipeformer
 

@@ -8,11 +8,6 @@
 namespace pipeformer {
 namespace {
 
-constexpr std::pair<const char*, Activation> kActivations[] = {
-    {"relu", Activation::kRelu},
-    {"gelu", Activation::kGelu},
-    {"swish", Activation::kSwish}};
-
 // The metadata under `key`, or null.
 const std::string* Find(const TensorFile& file, const char* key) {
   const auto& metadata = file.collection().metadata;
@@ -59,7 +54,7 @@ void TakeFromModel(const TensorFile& file, ModuleFacts& facts) {
   }
   if (!facts.num_heads) facts.num_heads = model.num_heads;
   if (!facts.norm_first) facts.norm_first = model.norm == NormPlace::kPre;
-  for (const auto& [name, activation] : kActivations) {
+  for (const auto& [name, activation] : kActivationNames) {
     if (!facts.activation && activation == model.activation) {
       facts.activation = name;
     }
@@ -83,7 +78,7 @@ ModuleFacts CompleteFacts(const TensorFile& file, ModuleFacts facts) {
 
 Activation ActivationOf(const TensorFile& file, const ModuleFacts& facts) {
   const std::string name = facts.activation.value_or("relu");
-  for (const auto& [known, activation] : kActivations) {
+  for (const auto& [known, activation] : kActivationNames) {
     if (name == known) return activation;
   }
   ThrowBadData(file.source_name() + ": the activation is " + Quoted(name) +

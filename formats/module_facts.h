@@ -19,8 +19,6 @@ struct ModuleFacts {
   std::optional<std::string> activation = {};  // relu, gelu or swish; a layer's
   std::optional<bool> norm_first = {};         // false; a layer's
   std::optional<bool> batch_first = {};        // false
-
-  bool operator==(const ModuleFacts&) const = default;
 };
 
 // `facts`, with what is not set there taken from the file: from its metadata of

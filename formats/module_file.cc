@@ -1,6 +1,7 @@
 #include "formats/module_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "formats/tensor_file.h"
@@ -148,6 +149,20 @@ void CheckHeads(const State& state, const ModuleConfig& config) {
                " is not divisible by " + std::to_string(heads) + " heads");
 }
 
+// What was said of another kind of module would change nothing.
+void CheckFacts(const State& state, ModuleKind kind, const ModuleFacts& given) {
+  const bool attention = kind == ModuleKind::kAttention;
+  if (attention && (given.activation || given.norm_first)) {
+    ThrowUsage(state.Where() +
+               ": holds a multi-head attention; --activation "
+               "and --norm-first are of layers");
+  }
+  if (!attention && given.add_zero_attn) {
+    ThrowUsage(state.Where() + ": holds a " + ModuleKindName(kind) +
+               "; --add-zero-attn is of a multi-head attention");
+  }
+}
+
 ModuleConfig ConfigOf(const State& state, const TensorFile& file,
                       const ModuleFacts& facts, float dropout) {
   ModuleConfig config{.kind = KindOf(state, file)};
@@ -208,23 +223,26 @@ ModuleFile LoadModule(const std::string& path, const std::string& prefix,
   ModuleFile loaded{
       .module = std::make_unique<Module>(ConfigOf(state, file, all, dropout)),
       .batch_first = all.batch_first.value_or(false)};
+  CheckFacts(state, loaded.module->config().kind, facts);
   CheckTensors(state, *loaded.module);
   loaded.module->parameters().Allocate();
   loaded.module->parameters().ForEachParameter([&](Parameter& p) {
     const std::vector<float> values = ToFloats(
         *state.Find(p.name), state.Where() + ": tensor " + Quoted(p.name));
+    for (const float v : values) {
+      if (std::isfinite(v)) continue;
+      state.Refuse("tensor " + Quoted(p.name) +
+                   " has a weight that is not finite in single precision");
+    }
     std::copy(values.begin(), values.end(), p.value.data);
   });
   return loaded;
 }
 
-std::vector<int64_t> StateShape(const Parameter& parameter) {
-  if (parameter.rank == 1) return {parameter.cols};
-  if (parameter.name.ends_with("bias_k") ||
-      parameter.name.ends_with("bias_v")) {
-    return {1, 1, parameter.cols};
-  }
-  return {parameter.rows, parameter.cols};
+std::vector<int64_t> StateShape(const Parameter& p) {
+  if (p.rank == 1) return {p.cols};
+  if (p.rank == 3) return {1, p.rows, p.cols};
+  return {p.rows, p.cols};
 }
 
 const char* ModuleKindName(ModuleKind kind) {

@@ -21,7 +21,8 @@ struct ModuleFile {
 
 // The module whose tensors begin with `prefix` in the file at `path`, with
 // `dropout` on its attention weights where chance is given. Throws Error: 66
-// when the file is missing; 64 when nothing says how many heads there are; 65
+// when the file is missing; 64 when nothing says how many heads there are, or a
+// fact is of another kind of module; 65
 // naming the file and the tensor when the names are of no known module, a
 // tensor is missing, unknown, not of floating point or of another shape (both
 // are named), the heads do not divide the width, or a fact is no such value.
@@ -30,7 +31,7 @@ ModuleFile LoadModule(const std::string& path, const std::string& prefix,
 
 // The shape that PyTorch gives a parameter: [size], [rows, cols], or
 // [1, 1, size] for bias_k and bias_v.
-std::vector<int64_t> StateShape(const Parameter& parameter);
+std::vector<int64_t> StateShape(const Parameter& p);
 
 // "multi-head attention", for messages.
 const char* ModuleKindName(ModuleKind kind);

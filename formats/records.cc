@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <sstream>
 #include <utility>
+
+#include "formats/tensor_stream.h"
 
 namespace pipeformer {
 namespace {
@@ -67,6 +70,11 @@ Json ParseRecord(std::string_view line, const std::string& place) {
     ThrowBadData(place + ": nested deeper than the limit of " +
                  std::to_string(kMaxRecordDepth) + " levels; flatten it");
   }
+  if (line.find('\0') != std::string_view::npos) {
+    ThrowBadData(place +
+                 ": holds a NUL byte, which no JSON has; write it as "
+                 "\\u0000");  // the parser would stop there
+  }
   Json record;
   try {
     record = Json::parse(line.begin(), line.end());
@@ -95,6 +103,13 @@ Json WithId(Json record, uint64_t index) {
     result[item.key()] = std::move(item.value());
   }
   return result;
+}
+
+std::string RecordFrame(const Json& id, TensorCollection tensors) {
+  std::ostringstream out;
+  WriteTensorFrame(id.is_string() ? id.get<std::string>() : id.dump(),
+                   std::move(tensors), out);
+  return std::move(out).str();
 }
 
 Json ErrorRecord(const Json& id, const std::string& message, int64_t line,

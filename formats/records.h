@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/tensor_view.h"
 #include "lib/base/error.h"
 #include "lib/text/sentence.h"
 
@@ -38,6 +39,10 @@ std::string DumpRecord(const Json& record);
 
 // `record` with an `id`: its own, or `index` put before all other keys.
 Json WithId(Json record, uint64_t index);
+
+// `tensors` as a frame of a tensor stream (tensor_stream.h) with that `id`.
+// Throws bad data as WriteTensorFrame does.
+std::string RecordFrame(const Json& id, TensorCollection tensors);
 
 // What stands in the place of a record that could not be processed.
 Json ErrorRecord(const Json& id, const std::string& message, int64_t line,

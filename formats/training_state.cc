@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "formats/model_config.h"
 #include "formats/sha256.h"
 #include "formats/tensor_file.h"
 #include "lib/base/error.h"
@@ -41,11 +42,29 @@ Json ParseMetadata(const TensorFile& file, const std::string& key) {
   return json;
 }
 
-void CheckIdentity(const Json& stored, const Json& wanted,
+// What a training was begun with, as a program of today would say it: keys
+// that came later have the value that was the only one before.
+Json Modernised(Json stored, const std::string& path) {
+  if (!stored.contains("--lm-loss")) stored["--lm-loss"] = "target";
+  if (stored.contains("network") && stored["network"].is_string()) {
+    stored["network"] = ConfigToJson(
+        ConfigFromJson(stored["network"].get<std::string>(), path));
+  }
+  return stored;
+}
+
+void CheckIdentity(const Json& begun, const Json& wanted,
                    const std::string& path) {
+  const Json stored = Modernised(begun, path);
   for (const auto& [key, value] : wanted.items()) {
     const Json earlier = stored.contains(key) ? stored[key] : Json();
     if (earlier == value) continue;
+    if (key == "network" && earlier.is_string()) {
+      ThrowBadData(path + ": the training was begun with " +
+                   ConfigDifference(ConfigFromJson(earlier, path),
+                                    ConfigFromJson(value, path)) +
+                   "; use the same, or --restart to begin anew");
+    }
     ThrowBadData(path + ": the training was begun with " + key + " " +
                  earlier.dump() + ", now it is " + value.dump() +
                  "; use the same, or --restart to begin anew");

@@ -10,7 +10,9 @@ int main(int argc, char** argv) {
       {.name = "decode",
        .purpose = "translates text, one sentence a line, with a model from "
                   "train. Line k of the\noutput belongs to line k of the "
-                  "input, and depends on it alone.",
+                  "input and depends on it alone; what is drawn\nby "
+                  "chance, on k too. A language model continues each line, or "
+                  "translates\nit if it was trained on pairs.",
        .usage = {"decode --model FILE [options] < text > translation"},
        .examples =
            {{"translate a text",

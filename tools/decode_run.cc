@@ -148,9 +148,11 @@ class DecodeRun {
                              ? sentence.record["source"]
                              : sentence.record;
       sentence.source = EncodeSentence(json, vocabulary, place);
-      if (settings_.prefix && sentence.record.contains("prefix")) {
-        sentence.prefix = EncodeSentence(sentence.record["prefix"],
-                                         *model_.vocabularies.target, place);
+      const auto prefix = sentence.record.find("prefix");
+      if (settings_.prefix && prefix != sentence.record.end() &&
+          !prefix->is_null()) {
+        sentence.prefix =
+            EncodeSentence(*prefix, *model_.vocabularies.target, place);
       }
     } else if (settings_.prefix) {
       const TextPair pair = SplitPair(text, place);
@@ -181,11 +183,14 @@ class DecodeRun {
 
   void CheckPrefix(const SentenceToTranslate& sentence,
                    const std::string& place) const {
+    if (sentence.source.ids.empty() && !sentence.prefix.ids.empty()) {
+      ThrowBadData(place +
+                   ": a prefix without a source; give `source TAB prefix`");
+    }
     const TransformerConfig& config = model_.network->config();
     const auto source = static_cast<int64_t>(sentence.source.ids.size());
     const auto prefix = static_cast<int64_t>(sentence.prefix.ids.size());
-    const int64_t room = config.max_positions -
-                         PairBatch(config, search_.boundary).PromptRows(source);
+    const int64_t room = config.max_positions - PromptRows(config, source);
     if (prefix <= room) return;
     ThrowBadData(place + ": the prefix has " + std::to_string(prefix) +
                  " pieces, after this source the model takes at most " +
@@ -205,8 +210,9 @@ class DecodeRun {
     if (translation_.alignment != AlignmentKind::kNone) {
       for (const Hypothesis& h : translation.hypotheses) {
         const ForcedPair pair{sentence.source.ids, h.ids};
-        translation.aligned.push_back(Align(
-            forced.Run({&pair, 1}, WantAttention::kYes)[0], translation_));
+        translation.aligned.push_back(
+            Align(forced.Run({&pair, 1}, {.attention = WantAttention::kYes})[0],
+                  translation_));
       }
     }
     Emit(index, {.bytes = Format(sentence, translation)});

@@ -119,8 +119,7 @@ void ForcedPairs::CheckLengths(const ForcedRecord& pair) const {
   CheckLength(pair.source, "source", pair.place, limit);
   CheckLength(pair.target, "target", pair.place, limit);
   const int64_t rows =
-      PairBatch(config, BoundaryOf(model_.vocabularies))
-          .PromptRows(static_cast<int64_t>(pair.source.ids.size())) +
+      PromptRows(config, static_cast<int64_t>(pair.source.ids.size())) +
       static_cast<int64_t>(pair.target.ids.size());
   if (rows <= limit) return;
   ThrowBadData(pair.place + ": source and target make a sequence of " +

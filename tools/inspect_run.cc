@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "formats/heat_map.h"
 #include "formats/model_file.h"
 #include "formats/numbers.h"
-#include "formats/tensor_stream.h"
 #include "lib/base/error.h"
 #include "tools/forced_pairs.h"
 #include "tools/support/pipeline.h"
@@ -116,11 +114,7 @@ class Formatter {
     collection.metadata["source_tokens"] = TokenList(pair.source.tokens);
     collection.metadata["target_tokens"] = TokenList(pair.target.tokens);
     if (!pair.problem.empty()) collection.metadata["error"] = pair.problem;
-    std::ostringstream out;
-    const Json& id = pair.record["id"];
-    WriteTensorFrame(id.is_string() ? id.get<std::string>() : id.dump(),
-                     collection, out);
-    return std::move(out).str();
+    return RecordFrame(pair.record["id"], std::move(collection));
   }
 
   static std::string TokenList(const std::vector<std::string>& tokens) {
@@ -133,7 +127,6 @@ class Formatter {
     const auto& source = pair.source.tokens;
     const auto& target = pair.target.tokens;
     std::string text;
-    const std::vector<std::string> sequence = SequenceLabels(pair);
     for (const ShownAttention& m : shown) {
       HeatMap map{.row_labels = Labels(nullptr, target, "</s>"),
                   .column_labels = Labels(nullptr, source, "</s>"),
@@ -142,6 +135,7 @@ class Formatter {
       if (m.kind == AttentionKind::kDecoder) {
         map.column_labels = Labels("<s>", target, nullptr);
         if (config_.is_language_model()) {
+          const std::vector<std::string> sequence = SequenceLabels(pair);
           map.row_labels = {sequence.begin() + 1, sequence.end()};
           map.column_labels = {sequence.begin(), sequence.end() - 1};
         }
@@ -191,9 +185,9 @@ void RunPairs(Tool& tool, const InspectSettings& settings) {
   const bool colour = tool.options().output == "-" && isatty(STDOUT_FILENO);
   const Formatter formatter(
       settings, config, colour ? HeatMapStyle::kColour : HeatMapStyle::kShades);
+  const ForcedWishes wishes{.attention = WantAttention::kYes};
   const MakeChunkWork make_work = [&]() -> ChunkWork {
-    auto pairs = std::make_shared<ForcedPairs>(model, settings.from,
-                                               WantAttention::kYes);
+    auto pairs = std::make_shared<ForcedPairs>(model, settings.from, wishes);
     return [&formatter, pairs](std::span<const InputRecord> records) {
       std::vector<RecordResult> results;
       pairs->Run(records, [&](const InputRecord& input, ForcedRecord& pair) {

@@ -1,8 +1,6 @@
 #include "tools/module_call.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <optional>
 #include <utility>
 
 #include "formats/module_file.h"
@@ -129,7 +127,7 @@ class Caller {
       layout_.LeaveOutBatch();
     }
     input_.*argument.place =
-        Fill(tensor, argument.name, argument.side, WidthOf(argument, config_));
+        Fill(tensor, name, argument.side, WidthOf(argument, config_));
   }
 
   // The rows of `tensor`, once it fits.
@@ -163,7 +161,6 @@ class Caller {
   }
 
   void RunBackward(Variable output) {
-    masks_.WantGradients();
     const Variable d =
         Fill(Find(kGradOutput), kGradOutput, output_side(), config_.d_model());
     std::copy_n(d.value.data, d.value.size(), output.grad.data);

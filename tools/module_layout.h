@@ -4,6 +4,7 @@
 #define PIPEFORMER_TOOLS_MODULE_LAYOUT_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -14,7 +14,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 }  // namespace
 
 bool ModuleMasks::HasGradient(const TensorView& mask) {
-  return mask.dtype != DType::kBool && mask.dtype != DType::kU8;
+  return mask.dtype == DType::kF32 || mask.dtype == DType::kF64 ||
+         mask.dtype == DType::kF16 || mask.dtype == DType::kBF16;
 }
 
 std::vector<float> MaskValues(const TensorView& mask, const std::string& name) {
@@ -24,6 +25,10 @@ std::vector<float> MaskValues(const TensorView& mask, const std::string& name) {
       return b == std::byte{0} ? 0 : -kInfinity;
     });
     return values;
+  }
+  if (!ModuleMasks::HasGradient(mask)) {
+    ThrowBadData(name + " is " + std::string(DTypeName(mask.dtype)) +
+                 "; a mask is BOOL, U8 or of floating point");
   }
   std::vector<float> values = ToFloats(mask, name);
   for (const float v : values) {

@@ -28,6 +28,9 @@ class ModuleMasks {
 
   enum class Causal { kNo, kYes };
 
+  // Whether it is of floating point.
+  static bool HasGradient(const TensorView& mask);
+
   // Adds up the masks that the record has for one attention, and a causal one
   // where wanted, and points `input` to them. Throws Error (65).
   // Requires: `layout` knows the sequences' sizes; this outlives the use of
@@ -59,7 +62,6 @@ class ModuleMasks {
     MaskStrides strides;
   };
 
-  static bool HasGradient(const TensorView& mask);
   void Add(const Added& added);
 
   const TensorCollection& record_;

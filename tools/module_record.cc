@@ -1,6 +1,5 @@
 #include "tools/module_record.h"
 
-#include <sstream>
 #include <utility>
 
 #include "formats/json_tensor.h"
@@ -20,9 +19,7 @@ std::string Frame(const Json& rest, TensorCollection collection) {
   for (const auto& [key, value] : rest.items()) {
     collection.metadata.emplace(key, MetadataText(value));
   }
-  std::ostringstream out;
-  WriteTensorFrame(MetadataText(rest.at("id")), std::move(collection), out);
-  return std::move(out).str();
+  return RecordFrame(rest.at("id"), std::move(collection));
 }
 
 }  // namespace
@@ -74,6 +71,11 @@ std::string FormatResults(const ModuleRecord& record,
     AppendTensorJson(tensor.View(), line);
   }
   return line + "}\n";
+}
+
+std::string FormatBlank(uint64_t index, ModuleOutput format) {
+  if (format == ModuleOutput::kJson) return "\n";
+  return RecordFrame(index, {});
 }
 
 std::string FormatProblem(const ModuleRecord& record,

@@ -42,6 +42,10 @@ std::string FormatResults(const ModuleRecord& record,
                           const std::vector<NamedResult>& results,
                           ModuleOutput format);
 
+// The answer to a blank line, number `index`: a blank line, or a frame without
+// tensors.
+std::string FormatBlank(uint64_t index, ModuleOutput format);
+
 // What stands in the place of a record that could not be processed: an error
 // record, or a frame without tensors whose metadata hold `error`.
 std::string FormatProblem(const ModuleRecord& record,

@@ -43,9 +43,19 @@ class Runner {
               .need_weights = NeedWeightsNamed(settings.need_weights)},
         random_(seed),
         drops_(settings.dropout > 0),
-        output_(output) {}
+        output_(output) {
+    if (call_.need_weights == NeedWeights::kHeads &&
+        !file_.module->config().is_attention()) {
+      ThrowUsage("--need-weights heads is of a multi-head attention; " +
+                 settings.path + " holds a " +
+                 ModuleKindName(file_.module->config().kind));
+    }
+  }
 
   RecordResult OfLine(const InputRecord& input) const {
+    if (input.line.text.empty() && input.line.error.empty()) {
+      return {.bytes = FormatBlank(input.index, output_)};
+    }
     const std::string place = input.Place();
     return Answer(place, input.index, input.line.number,
                   [&](ModuleRecord& record) {

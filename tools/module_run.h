@@ -2,6 +2,7 @@
 #ifndef PIPEFORMER_TOOLS_MODULE_RUN_H_
 #define PIPEFORMER_TOOLS_MODULE_RUN_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 

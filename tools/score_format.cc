@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "formats/numbers.h"
-#include "formats/tensor_stream.h"
 
 namespace pipeformer {
 namespace {
@@ -108,11 +107,7 @@ std::string ScoreFormat::Frame(const ForcedRecord& pair) const {
                                            {length, target_.size()}));
   }
   if (!pair.problem.empty()) collection.metadata["error"] = pair.problem;
-  std::ostringstream out;
-  const Json& id = pair.record["id"];
-  WriteTensorFrame(id.is_string() ? id.get<std::string>() : id.dump(),
-                   collection, out);
-  return std::move(out).str();
+  return RecordFrame(pair.record["id"], std::move(collection));
 }
 
 }  // namespace pipeformer

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <memory>
-#include <mutex>
 
 #include "formats/numbers.h"
 #include "lib/base/error.h"
@@ -43,7 +42,9 @@ void AddLines(std::string_view lines, Summary& summary) {
 void WriteSummary(const Summary& summary, const ScoreModelOptions& options,
                   const std::string& to, Tool& tool) {
   if (summary.pairs == 0) {
-    ThrowBadData("no pairs to summarise; give `source TAB target` lines");
+    ThrowBadData(
+        "nothing to summarise: no record has any pieces; give `source TAB "
+        "target` lines, or lines of text to a language model of sentences");
   }
   const double cross_entropy =
       -summary.log_prob / static_cast<double>(summary.pieces);
@@ -98,8 +99,9 @@ void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
   }
   const Model model = LoadModel(options.model);
   ForcedWishes wishes;
-  wishes.num_expected = options.distribution;
-  if (to == "tensors") wishes.probabilities = WantProbabilities::kYes;
+  const bool rows = to == "tensors";  // which hold every piece
+  if (rows) wishes.probabilities = WantProbabilities::kYes;
+  if (!rows) wishes.num_expected = options.distribution;
   const ScoreFormat format(*model.vocabularies.target, to,
                            options.distribution > 0);
   const MakeChunkWork make_work = [&]() -> ChunkWork {
@@ -115,7 +117,8 @@ void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
     };
   };
   if (!sum) {
-    FilterChunks(tool, make_work, kPairsTogether);
+    // Whole rows are large: few of them wait for the output.
+    FilterChunks(tool, make_work, rows ? 1 : kPairsTogether);
     return;
   }
   Summary summary;

@@ -16,6 +16,8 @@ struct ScoreModelOptions {
   std::string from;          // tsv, jsonl or text; empty: see ForcedPairs
   std::string summary;       // cross-entropy or perplexity; empty: each pair
   int64_t distribution = 0;  // pieces shown at each position
+
+  bool operator==(const ScoreModelOptions&) const = default;
 };
 
 // The options, bound to `options`.

@@ -18,7 +18,10 @@ std::vector<Option> ScoreOptions(ScoreSettings& settings) {
   return options;
 }
 
-void RunScore(Tool& tool, const ScoreSettings& settings) {
+namespace {
+
+// Throws Error (64) unless the settings are of exactly one side.
+void CheckSides(const ScoreSettings& settings) {
   const bool metrics = !settings.metrics.references.empty();
   const bool model = !settings.model.model.empty();
   if (metrics == model) {
@@ -28,12 +31,10 @@ void RunScore(Tool& tool, const ScoreSettings& settings) {
   }
   if (metrics && settings.to == "tensors") {
     ThrowUsage(
-        "--to tensors is for --model; with --references give json, "
-        "jsonl or text");
+        "--to tensors is for --model; with --references give json, jsonl or "
+        "text");
   }
-  if (metrics &&
-      (settings.model.from != ScoreModelOptions().from ||
-       !settings.model.summary.empty() || settings.model.distribution > 0)) {
+  if (metrics && settings.model != ScoreModelOptions()) {
     ThrowUsage(
         "--from, --summary and --distribution go with --model; hypotheses are "
         "lines of text, as decode writes them");
@@ -41,18 +42,24 @@ void RunScore(Tool& tool, const ScoreSettings& settings) {
   if (model && settings.metrics != ScoreMetricsOptions()) {
     ThrowUsage("the options of metrics go with --references, not with --model");
   }
-  if (metrics) {
-    RunScoreMetrics(settings.metrics,
-                    settings.to.empty() ? "json" : settings.to, tool);
-    return;
-  }
-  if (settings.to == "json") {
+  if (model && settings.to == "json") {
     ThrowUsage(
-        "--to json is for --references; with --model give jsonl or "
-        "text");
+        "--to json is for --references; with --model give jsonl or text");
   }
-  RunScoreModel(settings.model, settings.to.empty() ? "jsonl" : settings.to,
-                tool);
+}
+
+}  // namespace
+
+void RunScore(Tool& tool, const ScoreSettings& settings) {
+  CheckSides(settings);
+  const auto format = [&](const char* usual) {
+    return settings.to.empty() ? usual : settings.to;
+  };
+  if (settings.model.model.empty()) {
+    RunScoreMetrics(settings.metrics, format("json"), tool);
+  } else {
+    RunScoreModel(settings.model, format("jsonl"), tool);
+  }
 }
 
 }  // namespace pipeformer

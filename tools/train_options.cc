@@ -3,16 +3,18 @@
 #include <charconv>
 #include <map>
 
+#include "formats/model_config.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {
 namespace {
 
 template <class Enum>
-std::function<void(const std::string&)> Choice(
-    Enum& target, std::map<std::string, Enum> names) {
-  return [&target, names](const std::string& text) {
-    target = names.at(text);  // the option table refuses other words
+std::function<void(const std::string&)> Choice(Enum& target,
+                                               EnumNames<Enum> names) {
+  return [&target, values = std::map<std::string, Enum>(
+                       names.begin(), names.end())](const std::string& text) {
+    target = values.at(text);  // the option table refuses other words
   };
 }
 
@@ -100,9 +102,7 @@ std::vector<Option> NetworkOptions(TrainSettings& s) {
        .value = "transformer|transformer-lm",
        .help = "an encoder and a decoder, or a language model: the decoder "
                "alone (transformer)",
-       .target = Choice<ModelType>(
-           n.type, {{"transformer", ModelType::kEncoderDecoder},
-                    {"transformer-lm", ModelType::kLanguageModel}})},
+       .target = Choice(n.type, kModelTypeNames)},
       {.name = "dim-emb",
        .value = "N",
        .help = "d_model, the width of the network",
@@ -142,28 +142,19 @@ std::vector<Option> VariantOptions(TrainSettings& s) {
       {.name = "transformer-ffn-activation",
        .value = "relu|gelu|swish",
        .help = "non-linearity of the feed-forward layers (relu)",
-       .target =
-           Choice<Activation>(n.activation, {{"relu", Activation::kRelu},
-                                             {"gelu", Activation::kGelu},
-                                             {"swish", Activation::kSwish}})},
+       .target = Choice(n.activation, kActivationNames)},
       {.name = "norm",
        .value = "post|pre",
        .help = "layer normalisation after or before each sublayer (post)",
-       .target = Choice<NormPlace>(
-           n.norm, {{"post", NormPlace::kPost}, {"pre", NormPlace::kPre}})},
+       .target = Choice(n.norm, kNormNames)},
       {.name = "position",
        .value = "sinusoidal|learned|relative|rotary|alibi",
        .help = "how the network knows the order of the pieces (sinusoidal)",
-       .target = Choice<PositionKind>(
-           n.position, {{"sinusoidal", PositionKind::kSinusoidal},
-                        {"learned", PositionKind::kLearned},
-                        {"relative", PositionKind::kRelative},
-                        {"rotary", PositionKind::kRotary},
-                        {"alibi", PositionKind::kAlibi}})},
+       .target = Choice(n.position, kPositionNames)},
       {.name = "relative-clip",
        .value = "K",
-       .help = "with --position relative, distances beyond K count as K",
-       .target = &n.relative_clip,
+       .help = "with --position relative, distances beyond K count as K (16)",
+       .target = &s.relative_clip,
        .min = 1,
        .max = 4096},
       {.name = "max-positions",
@@ -177,9 +168,7 @@ std::vector<Option> VariantOptions(TrainSettings& s) {
       {.name = "attention-scale",
        .value = "sqrt|none",
        .help = "divide scores by the root of the head's width, or not (sqrt)",
-       .target = Choice<AttentionScale>(
-           n.attention_scale,
-           {{"sqrt", AttentionScale::kSqrt}, {"none", AttentionScale::kNone}})},
+       .target = Choice(n.attention_scale, kScaleNames)},
       {.name = "attention-window",
        .value = "N",
        .help = "self-attention sees pieces at most N away, 0 all",
@@ -190,8 +179,7 @@ std::vector<Option> VariantOptions(TrainSettings& s) {
        .value = "causal|none",
        .help = "none lets a target position see the pieces it is to predict: "
                "to see why it must not (causal)",
-       .target = Choice<Mask>(
-           n.decoder_mask, {{"causal", Mask::kCausal}, {"none", Mask::kNone}})},
+       .target = Choice(n.decoder_mask, kMaskNames)},
       {.name = "tied-embeddings-all",
        .value = "true|false",
        .help = "one matrix for both embeddings and the output layer (true "

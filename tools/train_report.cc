@@ -29,7 +29,7 @@ std::string RateText(double tokens_per_second) {
 void TrainReport::Tally::Add(const UpdateResult& result, double seconds_taken) {
   loss += result.loss.smoothed;
   target_pieces += result.loss.pieces;
-  source_pieces += result.source_pieces;
+  given_pieces += result.given_pieces;
   seconds += seconds_taken;
 }
 
@@ -38,7 +38,7 @@ double TrainReport::Tally::MeanLoss() const {
 }
 
 double TrainReport::Tally::TokensPerSecond() const {
-  return static_cast<double>(source_pieces + target_pieces) /
+  return static_cast<double>(given_pieces + target_pieces) /
          std::max(seconds, 1e-9);
 }
 

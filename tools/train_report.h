@@ -36,7 +36,7 @@ class TrainReport {
   struct Tally {
     double loss = 0;
     int64_t target_pieces = 0;
-    int64_t source_pieces = 0;
+    int64_t given_pieces = 0;
     double seconds = 0;
 
     void Add(const UpdateResult& result, double seconds_taken);

@@ -122,22 +122,17 @@ class TrainRun : public TrainingListener {
                (pairs ? " pairs" : " sentences") + " to train on, " +
                LeftOut(*train_));
     if (settings_.valid_sets.empty()) return;
-    valid_.emplace(tool_,
-                   DataSource{.files = settings_.valid_sets,
-                              .from = settings_.from,
-                              .units = settings_.network.trained_on,
-                              .max_length = MaxValidationLength(),
-                              .keep_text = KeepText::kYes},
-                   vocabularies_, pool_);
+    valid_.emplace(
+        tool_,
+        DataSource{.files = settings_.valid_sets,
+                   .from = settings_.from,
+                   .units = settings_.network.trained_on,
+                   .max_length = std::min(kMaxValidationLength,
+                                          MaxSidePieces(settings_.network)),
+                   .keep_text = KeepText::kYes},
+        vocabularies_, pool_);
     RequirePairs("--valid-sets", *valid_);
     validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_);
-  }
-
-  // What the positions of the network hold, of either side.
-  int64_t MaxValidationLength() const {
-    const TransformerConfig& n = settings_.network;
-    const int64_t sides = n.is_language_model() ? 2 : 1;
-    return std::min(kMaxValidationLength, n.max_positions / sides - 1);
   }
 
   static void RequirePairs(const std::string& option,
@@ -164,7 +159,7 @@ class TrainRun : public TrainingListener {
     network_->parameters().Allocate();
     network_->parameters().Initialize(tool_.options().seed);
     if (!settings_.init_model.empty()) {
-      CopyWeights(settings_.init_model, *network_);
+      CopyWeights(settings_.init_model, vocabularies_, *network_);
     }
     inference_ = std::make_unique<Transformer>(config);
     inference_->parameters().Allocate();

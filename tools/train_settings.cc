@@ -5,6 +5,7 @@
 
 #include "formats/model_config.h"
 #include "lib/base/error.h"
+#include "lib/nn/pair_batch.h"
 
 namespace pipeformer {
 namespace {
@@ -57,76 +58,82 @@ void ApplyTask(int argc, char** argv, TrainSettings& settings) {
 
 namespace {
 
-// What the options of the network's kind imply.
-void CompleteNetwork(TrainSettings& s) {
+// What a language model learns from, and what only it may be told.
+void CompleteType(TrainSettings& s) {
   TransformerConfig& n = s.network;
-  const bool language_model = n.is_language_model();
-  if (language_model) n.encoder_layers = 0;
-  if (!language_model && !s.lm_data.empty()) {
-    ThrowUsage("--lm-data goes with --type transformer-lm");
+  if (!n.is_language_model()) {
+    if (!s.lm_data.empty()) {
+      ThrowUsage("--lm-data goes with --type transformer-lm");
+    }
+    if (s.trainer.predict == Predict::kBoth) {
+      ThrowUsage("--lm-loss both goes with --type transformer-lm");
+    }
+    return;
   }
-  if (!language_model && s.trainer.predict == Predict::kBoth) {
-    ThrowUsage("--lm-loss both goes with --type transformer-lm");
-  }
+  n.encoder_layers = 0;
   if (s.lm_data.empty()) {
     s.lm_data = s.from == "text" ? "sentences" : "pairs";
   }
-  if (language_model && s.lm_data == "sentences") {
-    n.trained_on = TrainedOn::kSentences;
-    if (s.from == "tsv") {
-      ThrowUsage(
-          "--lm-data sentences needs --from text, jsonl or tensors; "
-          "tsv lines are pairs");
-    }
+  if (s.lm_data == "pairs") return;
+  if (s.trainer.predict == Predict::kBoth) {
+    ThrowUsage("--lm-loss both goes with pairs; sentences have no source");
   }
-  // A learned vector exists for each position: few more than training shows.
-  const int64_t learned = language_model ? 1024 : 512;
-  n.max_positions = s.max_positions.value_or(
-      n.position == PositionKind::kLearned ? learned : n.max_positions);
-  const int64_t rows = language_model ? 2 * s.max_length + 2 : s.max_length + 1;
-  if (rows > n.max_positions) {
-    ThrowUsage("--max-length " + std::to_string(s.max_length) + " may need " +
-               std::to_string(rows) + " positions, --max-positions is " +
-               std::to_string(n.max_positions) +
-               "; lower the one or raise the other");
+  n.trained_on = TrainedOn::kSentences;
+  if (s.from == "tsv") {
+    ThrowUsage(
+        "--lm-data sentences needs --from text, jsonl or tensors; tsv lines "
+        "are pairs");
   }
 }
 
-}  // namespace
+void CompletePositions(TrainSettings& s) {
+  TransformerConfig& n = s.network;
+  if (s.relative_clip && n.position != PositionKind::kRelative) {
+    ThrowUsage("--relative-clip goes with --position relative");
+  }
+  n.relative_clip = s.relative_clip.value_or(n.relative_clip);
+  // A learned vector exists for each position: few more than training shows.
+  const int64_t learned = n.is_language_model() ? 1024 : 512;
+  n.max_positions = s.max_positions.value_or(
+      n.position == PositionKind::kLearned ? learned : n.max_positions);
+  if (s.max_length <= MaxSidePieces(n)) return;
+  ThrowUsage("--max-length is " + std::to_string(s.max_length) +
+             ", with --max-positions " + std::to_string(n.max_positions) +
+             " it may be " + std::to_string(MaxSidePieces(n)) +
+             " at most; lower the one or raise the other");
+}
 
-void CompleteSettings(TrainSettings& s, uint64_t seed) {
-  if (s.vocabs.size() > 2) {
-    ThrowUsage("--vocabs takes one joint vocabulary or two, not " +
-               std::to_string(s.vocabs.size()));
-  }
-  CompleteNetwork(s);
-  const bool sentences = s.network.trained_on == TrainedOn::kSentences;
-  if (s.from == "text" && !sentences &&
-      (s.train_sets.size() != 2 || s.valid_sets.size() % 2 != 0)) {
-    ThrowUsage(
-        "--from text takes two files, source and target, in "
-        "--train-sets and in --valid-sets");
-  }
-  if (s.keep_best && s.valid_sets.empty()) {
-    ThrowUsage("--keep-best needs --valid-sets to know what is best");
-  }
+void CheckHeads(const TransformerConfig& n) {
+  if (n.d_model % n.num_heads == 0) return;
+  ThrowUsage("--dim-emb is " + std::to_string(n.d_model) +
+             ", which --transformer-heads " + std::to_string(n.num_heads) +
+             " does not divide; choose a multiple");
+}
+
+void CheckRotary(const TransformerConfig& n) {
+  if (n.position != PositionKind::kRotary || n.head_dim() % 2 == 0) return;
+  ThrowUsage("--position rotary turns pairs, but --dim-emb " +
+             std::to_string(n.d_model) + " over --transformer-heads " +
+             std::to_string(n.num_heads) + " gives heads of " +
+             std::to_string(n.head_dim()) + " dimensions; make it even");
+}
+
+void CheckMetrics(const TrainSettings& s) {
   for (const std::string& metric : s.valid_metrics) {
-    if (metric != "cross-entropy" && metric != "bleu" && metric != "chrf") {
+    if (metric == "cross-entropy") continue;
+    if (metric != "bleu" && metric != "chrf") {
       ThrowUsage("--valid-metrics has '" + metric +
                  "'; known are cross-entropy, bleu, chrf");
     }
-    if (sentences && metric != "cross-entropy") {
+    if (s.network.trained_on == TrainedOn::kSentences) {
       ThrowUsage("--valid-metrics has '" + metric +
                  "', but a language model of sentences translates nothing; "
                  "take cross-entropy");
     }
   }
-  if (s.network.d_model % s.network.num_heads != 0) {
-    ThrowUsage("--dim-emb is " + std::to_string(s.network.d_model) +
-               ", which --transformer-heads " +
-               std::to_string(s.network.num_heads) +
-               " does not divide; choose a multiple");
-  }
+}
+
+void CompleteOptimiser(TrainSettings& s) {
   if (!s.adam.empty()) {
     if (s.adam.size() != 3 || !(s.adam[0] >= 0 && s.adam[0] < 1) ||
         !(s.adam[1] >= 0 && s.adam[1] < 1) || !(s.adam[2] > 0)) {
@@ -141,6 +148,30 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
   if (s.exponential_smoothing > 0) {
     s.trainer.exponential_smoothing = 1 - s.exponential_smoothing;
   }
+}
+
+}  // namespace
+
+void CompleteSettings(TrainSettings& s, uint64_t seed) {
+  if (s.vocabs.size() > 2) {
+    ThrowUsage("--vocabs takes one joint vocabulary or two, not " +
+               std::to_string(s.vocabs.size()));
+  }
+  CompleteType(s);
+  CheckHeads(s.network);
+  CheckRotary(s.network);
+  CompletePositions(s);
+  if (s.from == "text" && s.network.trained_on == TrainedOn::kPairs &&
+      (s.train_sets.size() != 2 || s.valid_sets.size() % 2 != 0)) {
+    ThrowUsage(
+        "--from text takes two files, source and target, in "
+        "--train-sets and in --valid-sets");
+  }
+  if (s.keep_best && s.valid_sets.empty()) {
+    ThrowUsage("--keep-best needs --valid-sets to know what is best");
+  }
+  CheckMetrics(s);
+  CompleteOptimiser(s);
   s.trainer.seed = seed;
   s.schedule.d_model = s.network.d_model;
 }

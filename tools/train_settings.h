@@ -28,6 +28,7 @@ struct TrainSettings {
   std::string task = "transformer-base";
   TransformerConfig network;
   std::optional<int64_t> max_positions;  // empty: as suits the positions
+  std::optional<int64_t> relative_clip;  // empty: the network's default
   std::optional<bool> tied_embeddings;   // empty: with a joint vocabulary
   TrainerOptions trainer;
   Schedule schedule;

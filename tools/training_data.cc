@@ -107,7 +107,9 @@ void TrainingData::WaitLine(const std::string& text, const std::string& from,
     } else if (IsPairRecord(record)) {
       Wait(std::move(record["source"]), std::move(record["target"]), place);
     } else {
-      ThrowBadData(place + ": the record has no 'source' and 'target'");
+      ThrowBadData(place +
+                   ": the record has no 'source' and 'target'; a language "
+                   "model learns sentences with --lm-data sentences");
     }
   }
 }
@@ -195,7 +197,8 @@ void TrainingData::AddPacked(const TensorFile& file) {
                       ? ": holds pairs, not sentences; --lm-data pairs learns "
                         "from them"
                       : ": holds sentences, not pairs; pack `source TAB "
-                        "target` lines with tokenize --from tsv"));
+                        "target` lines with tokenize --from tsv, or teach a "
+                        "language model with --lm-data sentences"));
   }
   const auto& hashes = packed.vocabulary_hashes;
   CheckPacked(file, packed.sides[0], hashes.front(), *vocabularies_.source);

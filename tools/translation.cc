@@ -29,14 +29,27 @@ std::string WordScoresText(const Hypothesis& hypothesis) {
   return text;
 }
 
+// The text of `ids`, which begin with those of `beginning`: its own text as it
+// was given, unknown words and spaces too, and then what follows.
+std::string TextAfter(const Sentence& beginning,
+                      const std::vector<int32_t>& ids,
+                      const Vocabulary& vocabulary) {
+  const std::string whole = vocabulary.Decode(ids);
+  const std::string first = vocabulary.Decode(beginning.ids);
+  if (beginning.text.empty() || !whole.starts_with(first)) return whole;
+  return beginning.text + whole.substr(first.size());
+}
+
 // The text of a hypothesis; of one that continues its source, both together.
 std::string WholeText(const SentenceToTranslate& sentence,
                       const Hypothesis& hypothesis, const Vocabulary& target,
                       const TranslationOptions& options) {
-  std::vector<int32_t> ids;
-  if (options.continues) ids = sentence.source.ids;
+  if (!options.continues) {
+    return TextAfter(sentence.prefix, hypothesis.ids, target);
+  }
+  std::vector<int32_t> ids = sentence.source.ids;
   ids.insert(ids.end(), hypothesis.ids.begin(), hypothesis.ids.end());
-  return target.Decode(ids);
+  return TextAfter(sentence.source, ids, target);
 }
 
 Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
@@ -62,12 +75,7 @@ SearchOptions FitSearch(SearchOptions options, const Transformer& network,
                         const VocabularyPair& vocabularies) {
   options.boundary = BoundaryOf(vocabularies);
   const TransformerConfig& config = network.config();
-  const int64_t special =
-      config.is_language_model()
-          ? PairBatch(config, options.boundary).PromptRows(0)
-          : 1;
-  options.max_length =
-      std::min(options.max_length, config.max_positions - special);
+  options.max_length = std::min(options.max_length, MaxSidePieces(config));
   const Vocabulary& vocabulary = *vocabularies.target;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     if (id == options.boundary.eos) continue;
@@ -164,7 +172,7 @@ Json TranslationRecord(const SentenceToTranslate& sentence,
     const Hypothesis& h = translation.hypotheses[i];
     Json tokens = Json::array();
     for (const int32_t id : h.ids) tokens.push_back(target.PieceOf(id));
-    Json json = {{"text", target.Decode(h.ids)},
+    Json json = {{"text", TextAfter(sentence.prefix, h.ids, target)},
                  {"tokens", std::move(tokens)},
                  {"ids", h.ids},
                  {"logprob", h.log_prob},

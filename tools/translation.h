@@ -20,9 +20,9 @@ namespace pipeformer {
 // The special pieces of a model's vocabularies.
 Boundary BoundaryOf(const VocabularyPair& vocabularies);
 
-// `options` with the end symbols of the vocabularies and no length beyond the
-// positions of `network`; control pieces and the unknown piece are never
-// produced.
+// `options` with the end symbols of the vocabularies and no length beyond what
+// the positions of `network` allow either side; control pieces and the unknown
+// piece are never produced.
 SearchOptions FitSearch(SearchOptions options, const Transformer& network,
                         const VocabularyPair& vocabularies);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/base/error.h"
+#include "lib/nn/extra_keys.h"
 
 namespace pipeformer {
 namespace {
@@ -39,54 +40,6 @@ std::span<AttentionGroup> WholeSentences(Context& context,
   return {groups, count};
 }
 
-// The rows of every sentence with one more after them: `extra` [1, width], or
-// zeros where it is null. Recorded.
-Variable AppendRow(Context& context, Variable x,
-                   std::span<const int32_t> offsets, const Parameter* extra) {
-  const int64_t width = x.width();
-  const auto sentences = static_cast<int64_t>(offsets.size()) - 1;
-  const Variable y = context.New(x.rows() + sentences, width);
-  for (int64_t s = 0; s < sentences; ++s) {
-    const int64_t first = offsets[static_cast<size_t>(s)];
-    const int64_t end = offsets[static_cast<size_t>(s) + 1];
-    for (int64_t r = first; r < end; ++r) {
-      std::copy_n(x.value.Row(r), width, y.value.Row(r + s));
-    }
-    if (extra == nullptr) {
-      std::fill_n(y.value.Row(end + s), width, 0.0f);
-    } else {
-      std::copy_n(extra->value.data, width, y.value.Row(end + s));
-    }
-  }
-  if (context.tape == nullptr) return y;
-  float* d_extra =
-      extra == nullptr ? nullptr : GradientOf(*extra, context.gradients).data;
-  context.tape->Record(context.arena, [=] {
-    const auto add = [width](const float* from, float* to) {
-      for (int64_t i = 0; i < width; ++i) to[i] += from[i];
-    };
-    for (int64_t s = 0; s < sentences; ++s) {
-      const int64_t end = offsets[static_cast<size_t>(s) + 1];
-      for (int64_t r = offsets[static_cast<size_t>(s)]; r < end; ++r) {
-        add(y.grad.Row(r + s), x.grad.Row(r));
-      }
-      if (d_extra != nullptr) add(y.grad.Row(end + s), d_extra);
-    }
-  });
-  return y;
-}
-
-// The offsets once every sentence has one row more, on the arena.
-std::span<const int32_t> WithOneMore(Context& context,
-                                     std::span<const int32_t> offsets) {
-  auto* more =
-      context.arena.Array<int32_t>(static_cast<int64_t>(offsets.size()));
-  for (size_t s = 0; s < offsets.size(); ++s) {
-    more[s] = offsets[s] + static_cast<int32_t>(s);
-  }
-  return {more, offsets.size()};
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(ParameterTable& table,
@@ -103,8 +56,13 @@ MultiHeadAttention::MultiHeadAttention(ParameterTable& table,
   // The extra vectors come between, where PyTorch has them.
   if (config.bias_kv) {
     const Initializer normal{.normal = 1 / std::sqrt(static_cast<float>(d))};
-    bias_key_ = &table.DeclareMatrix(prefix + "bias_k", 1, d, normal);
-    bias_value_ = &table.DeclareMatrix(prefix + "bias_v", 1, d, normal);
+    const auto declare = [&](const char* name) {
+      Parameter& p = table.DeclareMatrix(prefix + name, 1, d, normal);
+      p.rank = 3;
+      return &p;
+    };
+    bias_key_ = declare("bias_k");
+    bias_value_ = declare("bias_v");
   }
   const Parameter& out_weight = table.DeclareMatrix(prefix + "out_proj.weight",
                                                     d, d, GlorotUniform(d, d));
@@ -225,8 +183,11 @@ Variable MultiHeadAttention::operator()(Context& context,
                                         const AttentionInput& in) const {
   Projected p = Project(context, in);
   if (const Matrix angles = Angles(); angles.data != nullptr) {
-    Rotate(context, PositionsOf(context, in.query_offsets), angles, p.query);
-    Rotate(context, PositionsOf(context, in.key_offsets), angles, p.key);
+    const auto places = PositionsOf(context, in.query_offsets);
+    const bool same = in.query_offsets.data() == in.key_offsets.data();
+    Rotate(context, places, angles, p.query);
+    Rotate(context, same ? places : PositionsOf(context, in.key_offsets),
+           angles, p.key);
   }
   if (!in.keep.empty()) {
     KeepHistory(config_.layer, p.key.value, p.value.value, in.key_offsets,
@@ -245,33 +206,24 @@ Variable MultiHeadAttention::Attend(Context& context, const Projected& p,
   options.dropout = context.NextDropout(config_.dropout);
   const Variable query = p.query;
   Variable y = context.New(query.rows(), query.width());
-  if (context.tape == nullptr) {
-    Infer(context, query.value, groups, options, y.value);
-    return y;
+  float* scratch = Run(context, query.value, groups, options, y.value);
+  if (context.tape != nullptr) {
+    context.tape->Record(context.arena, [query, y, groups, options, scratch] {
+      AttentionBackward(query.value, y.grad, groups, options, scratch,
+                        query.grad);
+    });
   }
-  for (AttentionGroup& g : groups) {
-    g.weights =
-        context.arena.Array<float>(AttentionWeightsSize(g, config_.num_heads));
-  }
-  float* scratch = context.arena.Array<float>(AttentionScratchSize(
-      groups, options, config_.d_model / config_.num_heads));
-  AttentionForward(query.value, groups, options, scratch, y.value);
-  if (context.probe != nullptr) {
-    context.probe->See(config_.kind, config_.layer, groups);
-  }
-  context.tape->Record(context.arena, [query, y, groups, options, scratch] {
-    AttentionBackward(query.value, y.grad, groups, options, scratch,
-                      query.grad);
-  });
   return y;
 }
 
-void MultiHeadAttention::Infer(Context& context, Matrix query,
+// Runs the kernel and shows its weights. Gives the scratch, which backward may
+// use again; without a tape it is free.
+float* MultiHeadAttention::Run(Context& context, Matrix query,
                                std::span<AttentionGroup> groups,
                                const AttentionOptions& options,
                                Matrix dst) const {
   const auto mark = context.arena.mark();
-  if (context.probe != nullptr) {
+  if (context.tape != nullptr || context.probe != nullptr) {
     for (AttentionGroup& g : groups) {
       g.weights = context.arena.Array<float>(
           AttentionWeightsSize(g, config_.num_heads));
@@ -283,7 +235,8 @@ void MultiHeadAttention::Infer(Context& context, Matrix query,
   if (context.probe != nullptr) {
     context.probe->See(config_.kind, config_.layer, groups);
   }
-  context.arena.Rewind(mark);
+  if (context.tape == nullptr) context.arena.Rewind(mark);
+  return scratch;
 }
 
 Variable MultiHeadAttention::SelfStep(Context& context, Variable x,
@@ -301,7 +254,7 @@ Variable MultiHeadAttention::SelfStep(Context& context, Variable x,
   AttentionOptions options = Options(projected.value, projected.value, nullptr);
   options.key_stride = options.value_stride = cache.history_stride();
   Variable y = context.New(x.rows(), d);
-  Infer(context, projected.value.Columns(0, d), groups, options, y.value);
+  Run(context, projected.value.Columns(0, d), groups, options, y.value);
   return out_(context, y);
 }
 
@@ -311,8 +264,8 @@ Variable MultiHeadAttention::CrossStep(Context& context, Variable x,
   AttentionOptions options = Options(query.value, query.value, nullptr);
   options.value_stride = config_.d_model;
   Variable y = context.New(x.rows(), config_.d_model);
-  Infer(context, query.value, cache.Cross(config_.layer, context.arena),
-        options, y.value);
+  Run(context, query.value, cache.Cross(config_.layer, context.arena), options,
+      y.value);
   return out_(context, y);
 }
 

@@ -115,7 +115,7 @@ class MultiHeadAttention {
                        std::span<const int32_t>& key_offsets) const;
   Variable Attend(Context& context, const Projected& projected,
                   std::span<AttentionGroup> groups) const;
-  void Infer(Context& context, Matrix query, std::span<AttentionGroup> groups,
+  float* Run(Context& context, Matrix query, std::span<AttentionGroup> groups,
              const AttentionOptions& options, Matrix dst) const;
   AttentionOptions Options(const Matrix& key, const Matrix& value,
                            float* gradients) const;

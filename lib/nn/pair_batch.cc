@@ -2,6 +2,24 @@
 
 namespace pipeformer {
 
+int64_t PromptRows(const TransformerConfig& config, int64_t source_pieces) {
+  if (!config.is_language_model()) return 1;
+  return 1 + source_pieces + (config.trained_on == TrainedOn::kPairs ? 1 : 0);
+}
+
+int64_t NumTargets(const TransformerConfig& config, Predict predict,
+                   int64_t source_pieces, int64_t target_pieces) {
+  const bool both = predict == Predict::kBoth;
+  return target_pieces + (both ? PromptRows(config, source_pieces) : 1);
+}
+
+int64_t MaxSidePieces(const TransformerConfig& config) {
+  const int64_t room = config.max_positions - PromptRows(config, 0);
+  const bool together =
+      config.is_language_model() && config.trained_on == TrainedOn::kPairs;
+  return together ? room / 2 : room;
+}
+
 void PairBatch::Clear() {
   source_.Clear();
   sequence_.Clear();
@@ -9,38 +27,30 @@ void PairBatch::Clear() {
   rows_.clear();
 }
 
-int64_t PairBatch::PromptRows(int64_t source_pieces) const {
-  return is_language_model_ ? 1 + source_pieces + (ends_prompt_ ? 1 : 0) : 1;
-}
-
-int64_t PairBatch::NumTargets(int64_t source_pieces,
-                              int64_t target_pieces) const {
-  const bool both = predict_ == Predict::kBoth;
-  return target_pieces + (both ? PromptRows(source_pieces) : 1);
-}
-
 void PairBatch::Append(std::span<const int32_t> source,
                        std::span<const int32_t> target) {
-  std::vector<int32_t> sequence = {boundary_.bos};
-  if (is_language_model_) {
-    sequence.insert(sequence.end(), source.begin(), source.end());
-    if (ends_prompt_) sequence.push_back(boundary_.source_eos);
+  std::vector<int32_t>& ids = sequence_.ids;
+  const size_t first = ids.size();
+  ids.push_back(boundary_.bos);
+  if (config_.is_language_model()) {
+    ids.insert(ids.end(), source.begin(), source.end());
+    if (config_.trained_on == TrainedOn::kPairs) {
+      ids.push_back(boundary_.source_eos);
+    }
   } else {
     source_.Append(-1, source, boundary_.source_eos);
   }
-  sequence.insert(sequence.end(), target.begin(), target.end());
+  ids.insert(ids.end(), target.begin(), target.end());
+  sequence_.offsets.push_back(static_cast<int32_t>(ids.size()));
 
-  const auto first_row = static_cast<int32_t>(sequence_.ids.size());
-  const auto length = static_cast<int64_t>(sequence.size());
-  const int64_t predicted = NumTargets(static_cast<int64_t>(source.size()),
-                                       static_cast<int64_t>(target.size()));
-  sequence_.Append(-1, sequence, -1);
-  sequence.push_back(boundary_.eos);
-  targets_.Append(-1, std::span(sequence).last(static_cast<size_t>(predicted)),
-                  -1);
-  for (int64_t r = length - predicted; r < length; ++r) {
-    rows_.push_back(first_row + static_cast<int32_t>(r));
+  const auto predicted = static_cast<size_t>(
+      NumTargets(config_, predict_, static_cast<int64_t>(source.size()),
+                 static_cast<int64_t>(target.size())));
+  for (size_t row = ids.size() - predicted; row < ids.size(); ++row) {
+    rows_.push_back(static_cast<int32_t>(row));
   }
+  const auto later = std::span(ids).subspan(first).last(predicted - 1);
+  targets_.Append(-1, later, boundary_.eos);
 }
 
 }  // namespace pipeformer

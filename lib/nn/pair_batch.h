@@ -23,24 +23,26 @@ namespace pipeformer {
 // kBoth    of a language model also the source and its end symbol
 enum class Predict { kTarget, kBoth };
 
+// Rows that the decoder has before the first piece of a target: `<s>`, in a
+// language model with the source.
+int64_t PromptRows(const TransformerConfig& config, int64_t source_pieces);
+
+// Pieces predicted for a pair of these lengths.
+int64_t NumTargets(const TransformerConfig& config, Predict predict,
+                   int64_t source_pieces, int64_t target_pieces);
+
+// The most pieces that either side of a pair may have so that every sequence
+// keeps within max_positions.
+int64_t MaxSidePieces(const TransformerConfig& config);
+
 class PairBatch {
  public:
   PairBatch(const TransformerConfig& config, Boundary boundary,
             Predict predict = Predict::kTarget)
-      : is_language_model_(config.is_language_model()),
-        ends_prompt_(config.trained_on == TrainedOn::kPairs),
-        predict_(predict),
-        boundary_(boundary) {}
+      : config_(config), boundary_(boundary), predict_(predict) {}
 
   void Clear();
   void Append(std::span<const int32_t> source, std::span<const int32_t> target);
-
-  // Rows that the decoder has before the first piece of a target: `<s>`, in a
-  // language model with the source.
-  int64_t PromptRows(int64_t source_pieces) const;
-
-  // Pieces predicted for a pair of these lengths.
-  int64_t NumTargets(int64_t source_pieces, int64_t target_pieces) const;
 
   Ragged source() const { return source_.view(); }      // of the encoder
   Ragged sequence() const { return sequence_.view(); }  // of the decoder
@@ -53,10 +55,9 @@ class PairBatch {
   bool PredictsEveryRow() const { return rows_.size() == sequence_.ids.size(); }
 
  private:
-  bool is_language_model_;
-  bool ends_prompt_;
-  Predict predict_;
+  TransformerConfig config_;
   Boundary boundary_;
+  Predict predict_;
   RaggedIds source_, sequence_, targets_;
   std::vector<int32_t> rows_;
 };

@@ -25,7 +25,8 @@ struct Initializer {
 // The range of Glorot & Bengio 2010, equation 16, for a matrix [out, in].
 Initializer GlorotUniform(int64_t out, int64_t in);
 
-// One matrix; a vector has one row and is stored with rank 1.
+// One matrix; a vector has one row and is stored with rank 1, and what PyTorch
+// stores as [1, 1, cols] with rank 3.
 struct Parameter {
   std::string name;  // as in PyTorch's state dictionary
   int64_t rows = 0;

@@ -8,7 +8,6 @@
 #endif
 
 #include <algorithm>
-#include <limits>
 
 #include "hwy/highway.h"
 #include "lib/ops/attention.h"
@@ -127,25 +126,20 @@ HWY_INLINE void Products(const float* const* rows, int64_t head_dim,
   }
 }
 
-// What the relative vectors need beside the scratch of a group: both tables
-// packed, and sums by distance of one query.
+// What the relative vectors need beside the scratch of a group: the keys (in
+// backward the values) packed, and sums by distance of one query.
 struct RelativeScratch {
-  float* packed_keys;    // [padded rows, head_dim] as Pack lays them out
-  float* packed_values;  // the same
-  float* sums;           // [padded rows], by distance
+  float* packed;  // [padded rows, head_dim] as Pack lays them out
+  float* sums;    // [padded rows], by distance
 
-  static RelativeScratch At(float* scratch, const RelativeVectors& relative,
-                            int64_t head_dim) {
-    const int64_t size = PaddedKeys(relative.rows()) * head_dim;
-    return {scratch, scratch + size, scratch + 2 * size};
-  }
-  void Fill(const RelativeVectors& relative, int64_t head_dim) const {
-    if (relative.keys == nullptr) return;
-    const auto row_of = [&](const float* rows) {
-      return [=](int64_t r) { return rows + r * head_dim; };
-    };
-    Pack(relative.rows(), head_dim, row_of(relative.keys), packed_keys);
-    Pack(relative.rows(), head_dim, row_of(relative.values), packed_values);
+  // At the beginning of `scratch`, with `vectors` packed unless they are null.
+  static RelativeScratch Make(float* scratch, const float* vectors,
+                              int64_t num_rows, int64_t head_dim) {
+    if (vectors == nullptr) return {scratch, scratch};
+    Pack(
+        num_rows, head_dim, [=](int64_t r) { return vectors + r * head_dim; },
+        scratch);
+    return {scratch, scratch + PaddedKeys(num_rows) * head_dim};
   }
 };
 

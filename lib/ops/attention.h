@@ -80,6 +80,12 @@ struct AttentionOptions {
 int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
                              const AttentionOptions& options, int64_t head_dim);
 
+// `options` with the relative vectors that any distance within `groups` can
+// reach: what a large clip holds beyond costs nothing.
+AttentionOptions WithReach(const AttentionOptions& options,
+                           std::span<const AttentionGroup> groups,
+                           int64_t head_dim);
+
 // The part of it that relative vectors take, at the beginning.
 int64_t RelativeScratchSize(const AttentionOptions& options, int64_t head_dim);
 

@@ -37,7 +37,7 @@ HWY_INLINE void ScoreGradients(const Head& h, int64_t t, const float* weights,
     const float* p = weights + (t + r) * h.padded;
     float* dp = d_weights[r];
     if (h.relative.keys != nullptr) {
-      AddRelativeProducts(h, t + r, rows[r], s.relative.packed_values, 1.0f,
+      AddRelativeProducts(h, t + r, rows[r], s.relative.packed, 1.0f,
                           h.Visible(t + r), s.relative.sums, dp);
     }
     if (h.dropout.active()) {
@@ -187,12 +187,12 @@ void BackwardHead(const Head& h, const HeadGradients& g,
 
 void AttentionBackwardImpl(Matrix query, Matrix d_dst,
                            std::span<const AttentionGroup> groups,
-                           const AttentionOptions& options, float* scratch,
+                           const AttentionOptions& all_options, float* scratch,
                            Matrix d_query) {
-  const int64_t head_dim = query.cols / options.num_heads;
-  const auto relative =
-      RelativeScratch::At(scratch, options.relative, head_dim);
-  relative.Fill(options.relative, head_dim);
+  const int64_t head_dim = query.cols / all_options.num_heads;
+  const AttentionOptions options = WithReach(all_options, groups, head_dim);
+  const auto relative = RelativeScratch::Make(
+      scratch, options.relative.values, options.relative.rows(), head_dim);
   scratch += RelativeScratchSize(options, head_dim);
   for (const AttentionGroup& g : groups) {
     for (int64_t head = 0; head < options.num_heads; ++head) {

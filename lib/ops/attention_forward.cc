@@ -24,8 +24,8 @@ HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
   const int64_t visible = h.Visible(t);
   const int64_t place = h.Place(t);
   if (h.relative.keys != nullptr) {
-    AddRelativeProducts(h, t, h.Query(t), s.packed_keys, h.scale, visible,
-                        s.sums, row);
+    AddRelativeProducts(h, t, h.Query(t), s.packed, h.scale, visible, s.sums,
+                        row);
   }
   if (h.slope != 0) {
     for (int64_t j = 0; j < visible; ++j) {
@@ -45,27 +45,36 @@ HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
 }
 
 // Softmax over the first `visible` of `padded` scores; the rest become 0, and
-// so do all where every score is minus infinity.
+// so do all where every score is minus infinity. A score that is not a number
+// makes all of them such: it must not pass for a key that is not seen.
 HWY_INLINE void Softmax(float* row, int64_t visible, int64_t padded) {
   const Lanes d;
   const int64_t n = static_cast<int64_t>(hn::Lanes(d));
   std::fill(row + visible, row + padded, kHidden);
   const float largest = visible == 0 ? kHidden : MaxOf(row, padded);
-  if (largest == kHidden) {
+  const auto is_hidden = [](float score) { return score == kHidden; };
+  if (largest == kHidden && std::all_of(row, row + visible, is_hidden)) {
     std::fill_n(row, padded, 0.0f);
     return;
   }
   const auto max = hn::Set(d, largest);
+  auto no_number = hn::Zero(d);  // all bits of a lane where a score is NaN
   // Sums run lane by lane over whole blocks, then in the order of the lanes:
   // blocks beyond `visible` add zeros, so they do not change a bit.
   HWY_ALIGN float lanes[kKeyBlock] = {};
   for (int64_t j = 0; j < padded; j += n) {
-    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, row + j), max));
+    const auto x = hn::Sub(hn::LoadU(d, row + j), max);
+    no_number = hn::Or(no_number, hn::VecFromMask(d, hn::IsNaN(x)));
+    const auto e = hn::Exp(d, x);
     hn::StoreU(e, d, row + j);
     float* lane = lanes + j % kKeyBlock;
     hn::Store(hn::Add(hn::Load(d, lane), e), d, lane);
   }
   std::fill(row + visible, row + padded, 0.0f);
+  if (!hn::AllTrue(d, hn::Eq(no_number, hn::Zero(d)))) {
+    std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
   float sum = 0;
   for (float lane : lanes) sum += lane;
   const auto inverse = hn::Set(d, 1.0f / sum);
@@ -130,12 +139,12 @@ void ForwardHead(const Head& h, const float* packed,
 }
 
 void AttentionForwardImpl(Matrix query, std::span<const AttentionGroup> groups,
-                          const AttentionOptions& options, float* scratch,
+                          const AttentionOptions& all_options, float* scratch,
                           Matrix dst) {
-  const int64_t head_dim = query.cols / options.num_heads;
-  const auto relative =
-      RelativeScratch::At(scratch, options.relative, head_dim);
-  relative.Fill(options.relative, head_dim);
+  const int64_t head_dim = query.cols / all_options.num_heads;
+  const AttentionOptions options = WithReach(all_options, groups, head_dim);
+  const auto relative = RelativeScratch::Make(
+      scratch, options.relative.keys, options.relative.rows(), head_dim);
   scratch += RelativeScratchSize(options, head_dim);
   for (const AttentionGroup& g : groups) {
     for (int64_t head = 0; head < options.num_heads; ++head) {
@@ -193,12 +202,33 @@ int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
     const int64_t rows = std::max<int64_t>(4, g.num_queries);
     size = std::max(size, padded * (head_dim + 2 * rows));
   }
-  return size + RelativeScratchSize(options, head_dim);
+  return size +
+         RelativeScratchSize(WithReach(options, groups, head_dim), head_dim);
+}
+
+AttentionOptions WithReach(const AttentionOptions& options,
+                           std::span<const AttentionGroup> groups,
+                           int64_t head_dim) {
+  int64_t reach = 0;
+  for (const AttentionGroup& g : groups) {
+    reach = std::max({reach, g.num_keys, g.num_queries});
+  }
+  AttentionOptions near = options;
+  RelativeVectors& r = near.relative;
+  const int64_t left_out = r.clip - std::min(r.clip, reach);
+  r.clip -= left_out;
+  for (const float** rows : {&r.keys, &r.values}) {
+    if (*rows != nullptr) *rows += left_out * head_dim;
+  }
+  for (float** rows : {&r.d_keys, &r.d_values}) {
+    if (*rows != nullptr) *rows += left_out * head_dim;
+  }
+  return near;
 }
 
 int64_t RelativeScratchSize(const AttentionOptions& options, int64_t head_dim) {
   if (options.relative.keys == nullptr) return 0;
-  return PaddedKeys(options.relative.rows()) * (2 * head_dim + 1);
+  return PaddedKeys(options.relative.rows()) * (head_dim + 1);
 }
 
 void LinearBiasSlopes(std::span<float> slopes) {

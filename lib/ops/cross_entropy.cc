@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "lib/ops/cross_entropy.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 //
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -115,7 +116,30 @@ double CrossEntropyInPlace(Matrix logits, std::span<const int32_t> targets,
                                                        plain_loss);
 }
 
+namespace {
+
+// SelectBest over a heap whose top is the weakest: for many, where inserting
+// one by one would cost more.
+void SelectMany(const float* row, int64_t count, std::span<Candidate> best) {
+  const auto is_better = [](const Candidate& a, const Candidate& b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+  };
+  std::ranges::fill(best,
+                    Candidate{-std::numeric_limits<float>::infinity(), -1});
+  for (int64_t id = 0; id < count; ++id) {
+    if (!(row[id] > best.front().logit)) continue;
+    std::pop_heap(best.begin(), best.end(), is_better);
+    best.back() = {row[id], static_cast<int32_t>(id)};
+    std::push_heap(best.begin(), best.end(), is_better);
+  }
+  std::sort_heap(best.begin(), best.end(), is_better);
+}
+
+}  // namespace
+
 void SelectBest(const float* row, int64_t count, std::span<Candidate> best) {
+  constexpr size_t kFew = 64;
+  if (best.size() > kFew) return SelectMany(row, count, best);
   HWY_DYNAMIC_DISPATCH(SelectBestImpl)(row, count, best);
 }
 

@@ -98,8 +98,7 @@ bool BeamSearch::Fill(const NextRequest& next) {
 // continuation does not; both end where the positions do.
 int64_t BeamSearch::LengthLimit(int64_t source_pieces) const {
   const TransformerConfig& config = model_.config();
-  const int64_t prompt =
-      PairBatch(config, options_.boundary).PromptRows(source_pieces);
+  const int64_t prompt = PromptRows(config, source_pieces);
   int64_t limit = std::min(options_.max_length, config.max_positions - prompt);
   if (config.trained_on == TrainedOn::kPairs) {
     const double factor =

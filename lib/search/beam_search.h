@@ -29,8 +29,9 @@ using TakeResult = std::function<void(SearchResult)>;
 // One worker's search; used by one thread.
 class BeamSearch {
  public:
-  // Requires: `model` is packed and outlives the search; 1 <= n_best <=
-  // beam_size. A beam may be larger than the vocabulary.
+  // Requires: `model` is packed and outlives the search; 1 <= n_best, and
+  // n_best <= beam_size unless hypotheses are drawn. A beam may be larger than
+  // the vocabulary.
   BeamSearch(const Transformer& model, const SearchOptions& options);
   ~BeamSearch();
 

@@ -69,6 +69,7 @@ void SeeRow(std::span<const float> logits, float lse, int32_t target,
     }
   }
   if (wishes.probabilities == WantProbabilities::kYes) {
+    result.probabilities.reserve(result.probabilities.size() + logits.size());
     for (const float logit : logits) {
       result.probabilities.push_back(std::exp(logit - lse));
     }

@@ -50,9 +50,6 @@ enum class WantProbabilities { kNo, kYes };
 
 // What a forced pass is to give beside log-probabilities.
 struct ForcedWishes {
-  ForcedWishes() = default;
-  ForcedWishes(WantAttention want) : attention(want) {}  // NOLINT: implicit
-
   WantAttention attention = WantAttention::kNo;
   int64_t num_expected = 0;  // pieces at each position
   WantProbabilities probabilities = WantProbabilities::kNo;

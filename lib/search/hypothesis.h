@@ -38,7 +38,7 @@ struct SearchResult {
 
 struct SearchOptions {
   int64_t beam_size = 5;
-  int64_t n_best = 1;  // hypotheses returned, at most beam_size
+  int64_t n_best = 1;  // hypotheses returned, of a beam at most beam_size
   // Where active, `n_best` hypotheses are drawn, each on its own, instead of a
   // beam. Their log-probabilities are the model's, at temperature 1.
   SamplingOptions sampling = {};

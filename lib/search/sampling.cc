@@ -44,9 +44,9 @@ std::vector<Candidate> Nucleus(std::span<const float> logits, double p,
                                double temperature) {
   std::vector<Candidate> all = AllPieces(logits);
   if (all.empty()) return all;
-  std::stable_sort(
-      all.begin(), all.end(),
-      [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+  });
   const auto largest = static_cast<double>(all[0].logit);
   const double wanted = p * Mass(all, largest, temperature);
   double sum = 0;

@@ -67,12 +67,16 @@ Trainer::~Trainer() = default;
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
   int64_t pieces = 0;
-  const PairBatch& rules = workers_[0]->shard;
+  const TransformerConfig& config = model_.config();
   for (const int64_t s : batch) {
     const auto source = static_cast<int64_t>(corpus_.source[s].size());
-    result.source_pieces += source + 1;
-    pieces += rules.NumTargets(source,
-                               static_cast<int64_t>(corpus_.target[s].size()));
+    const auto target = static_cast<int64_t>(corpus_.target[s].size());
+    const int64_t predicted =
+        NumTargets(config, options_.predict, source, target);
+    const int64_t encoded = config.is_language_model() ? 0 : source + 1;
+    result.given_pieces +=
+        encoded + PromptRows(config, source) + target - predicted;
+    pieces += predicted;
   }
   RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
   result.gradient_norm = SumGradients();

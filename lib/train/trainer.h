@@ -35,7 +35,7 @@ struct TrainerOptions {
 struct UpdateResult {
   LossSum loss;
   double gradient_norm = 0;  // before clipping
-  int64_t source_pieces = 0;
+  int64_t given_pieces = 0;  // rows that predict nothing: the source
 };
 
 // The buffers of one parameter table that only training needs; all have its

@@ -134,7 +134,7 @@ void Run(const Case& c, WorkerPool& pool) {
     const UpdateResult result = trainer.Update(batches[i], 1e-4);
     seconds += Seconds(start);
     operations += Operations(c.config, corpus, batches[i]);
-    pieces += static_cast<double>(result.source_pieces + result.loss.pieces);
+    pieces += static_cast<double>(result.given_pieces + result.loss.pieces);
   }
   const double rate = operations / seconds / 1e9;
   const nlohmann::ordered_json record = {

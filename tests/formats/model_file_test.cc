@@ -86,7 +86,7 @@ TEST_P(ModelFile, CopiesWeightsForTrainingOn) {
   const std::span mine(network_->parameters().values(), size);
   const std::span theirs(other->parameters().values(), size);
   ASSERT_FALSE(std::equal(mine.begin(), mine.end(), theirs.begin()));
-  CopyWeights(path, *other);
+  CopyWeights(path, vocabularies_, *other);
   EXPECT_TRUE(std::equal(mine.begin(), mine.end(), theirs.begin()));
 }
 
@@ -281,7 +281,7 @@ TEST(CopyWeights, NamesTheTensorOfAnotherShape) {
   wide.ffn_dim = 24;
   const auto network = NewNetwork(wide, 1);
   try {
-    CopyWeights(path, *network);
+    CopyWeights(path, vocabularies, *network);
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kBadData);
@@ -289,6 +289,36 @@ TEST(CopyWeights, NamesTheTensorOfAnotherShape) {
     EXPECT_NE(message.find("[20, 12]"), std::string::npos) << message;
     EXPECT_NE(message.find("[24, 12]"), std::string::npos) << message;
   }
+}
+
+// Weights of the right shapes that mean something else.
+TEST(CopyWeights, RefusesAnotherNetwork) {
+  const VocabularyPair vocabularies = JointVocabulary();
+  const std::string path = Path("other.safetensors");
+  const TransformerConfig config = ConfigFor(vocabularies);
+  WriteModel(*NewNetwork(config, 1), vocabularies, path);
+  TransformerConfig heads = config, scale = config, position = config;
+  heads.num_heads = config.num_heads == 1 ? 2 : 1;
+  scale.attention_scale = AttentionScale::kNone;
+  position.position = PositionKind::kAlibi;
+  const std::pair<TransformerConfig, const char*> others[] = {
+      {heads, "num_heads"},
+      {scale, "attention_scale \"sqrt\", now \"none\""},
+      {position, "position \"sinusoidal\", now \"alibi\""}};
+  for (const auto& [other, words] : others) {
+    const auto network = NewNetwork(other, 1);
+    try {
+      CopyWeights(path, vocabularies, *network);
+      ADD_FAILURE() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kBadData);
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos)
+          << error.what();
+    }
+  }
+  TransformerConfig dropout = config;
+  dropout.dropout = 0.25f;
+  CopyWeights(path, vocabularies, *NewNetwork(dropout, 1));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "formats/model_config.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {
@@ -143,6 +144,26 @@ TEST_F(TrainingStateFile, AMissingFileIsMissingInput) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kInputMissing);
   }
+}
+
+// What came later is in no older state: it has the value that was the only one.
+TEST_F(TrainingStateFile, OfAnOlderProgramIsResumed) {
+  const std::string network =
+      ConfigToJson({.source_vocab = 8, .target_vocab = 8});
+  auto older = nlohmann::ordered_json::parse(network);
+  for (const char* key :
+       {"type", "trained_on", "position", "relative_clip", "attention_scale",
+        "attention_window", "decoder_mask"}) {
+    ASSERT_EQ(older.erase(key), 1u) << key;
+  }
+  State(1).Save(path_, {{"network", older.dump()}});
+  State(2).Load(path_, {{"network", network}, {"--lm-loss", "target"}});
+  ExpectRefused({{"network", network}, {"--lm-loss", "both"}}, {"--lm-loss"});
+  const std::string rotary = ConfigToJson({.position = PositionKind::kRotary,
+                                           .source_vocab = 8,
+                                           .target_vocab = 8});
+  ExpectRefused({{"network", rotary}},
+                {"position \"sinusoidal\", now \"rotary\""});
 }
 
 }  // namespace

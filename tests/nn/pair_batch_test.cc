@@ -41,8 +41,6 @@ TEST(PairBatch, OfAnEncoderDecoder) {
   ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
   ExpectRows(batch, {0, 1, 2, 3, 4});
   EXPECT_TRUE(batch.PredictsEveryRow());
-  EXPECT_EQ(batch.PromptRows(2), 1);
-  EXPECT_EQ(batch.NumTargets(2, 3), 4);
 }
 
 TEST(PairBatch, OfALanguageModelOfPairs) {
@@ -54,8 +52,6 @@ TEST(PairBatch, OfALanguageModelOfPairs) {
   ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
   ExpectRows(batch, {3, 4, 5, 6, 9});  // from the end symbol of the source on
   EXPECT_FALSE(batch.PredictsEveryRow());
-  EXPECT_EQ(batch.PromptRows(2), 4);
-  EXPECT_EQ(batch.NumTargets(2, 3), 4);
 }
 
 TEST(PairBatch, OfALanguageModelThatPredictsBoth) {
@@ -68,7 +64,6 @@ TEST(PairBatch, OfALanguageModelThatPredictsBoth) {
                {0, 7, 10});
   ExpectRows(batch, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_TRUE(batch.PredictsEveryRow());
-  EXPECT_EQ(batch.NumTargets(2, 3), 7);
 }
 
 TEST(PairBatch, OfALanguageModelOfSentences) {
@@ -77,8 +72,6 @@ TEST(PairBatch, OfALanguageModelOfSentences) {
   ExpectRagged(batch.sequence(), {1, 10, 11, 20, 21, 22, 1, 12}, {0, 6, 8});
   ExpectRagged(batch.targets(), {20, 21, 22, 2, 2}, {0, 4, 5});
   ExpectRows(batch, {2, 3, 4, 5, 7});
-  EXPECT_EQ(batch.PromptRows(2), 3);
-  EXPECT_EQ(batch.NumTargets(2, 3), 4);
 }
 
 TEST(PairBatch, OfSentencesInTrainingHasNoSource) {
@@ -88,6 +81,25 @@ TEST(PairBatch, OfSentencesInTrainingHasNoSource) {
   ExpectRagged(batch.sequence(), {1, 20, 21, 1}, {0, 3, 4});
   ExpectRagged(batch.targets(), {20, 21, 2, 2}, {0, 3, 4});
   EXPECT_TRUE(batch.PredictsEveryRow());
+}
+
+TEST(PairBatch, TellsHowManyRowsAPairTakes) {
+  const TransformerConfig translates{.max_positions = 20};
+  const TransformerConfig pairs{.type = ModelType::kLanguageModel,
+                                .max_positions = 20};
+  const TransformerConfig sentences{.type = ModelType::kLanguageModel,
+                                    .trained_on = TrainedOn::kSentences,
+                                    .max_positions = 20};
+  EXPECT_EQ(PromptRows(translates, 2), 1);
+  EXPECT_EQ(PromptRows(pairs, 2), 4);
+  EXPECT_EQ(PromptRows(sentences, 2), 3);
+  for (const auto& config : {translates, pairs, sentences}) {
+    EXPECT_EQ(NumTargets(config, Predict::kTarget, 2, 3), 4);
+  }
+  EXPECT_EQ(NumTargets(pairs, Predict::kBoth, 2, 3), 7);
+  EXPECT_EQ(MaxSidePieces(translates), 19);
+  EXPECT_EQ(MaxSidePieces(pairs), 9);  // <s> 9 </s> 9 are 20
+  EXPECT_EQ(MaxSidePieces(sentences), 19);
 }
 
 TEST(PairBatch, IsEmptyAgainOnceCleared) {

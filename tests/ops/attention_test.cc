@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tests/support/attention_batch.h"
@@ -137,6 +138,21 @@ TEST_P(AttentionTest, AQueryThatSeesNoKeyGetsZeros) {
   batch.Backward(d_dst);
   for (const double x : DoubleMatrix(batch.d_query).values) {
     EXPECT_TRUE(std::isfinite(x));
+  }
+}
+
+// A score that is not a number is told, however few keys there are: nothing
+// may take it for a key that is not seen.
+TEST_P(AttentionTest, NaNIsHandedOn) {
+  for (const int64_t keys : {1, 2, 3, 4, 17}) {
+    AttentionBatch batch(
+        {.num_heads = 1, .head_dim = 4, .sentences = {{1, keys}, {1, keys}}});
+    batch.query.view().Row(0)[1] = std::numeric_limits<float>::quiet_NaN();
+    const TestMatrix dst = batch.Forward();
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_TRUE(std::isnan(dst.view().Row(0)[i])) << keys;
+      EXPECT_TRUE(std::isfinite(dst.view().Row(1)[i])) << keys;
+    }
   }
 }
 

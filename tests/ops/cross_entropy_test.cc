@@ -168,7 +168,7 @@ TEST_P(CrossEntropyTest, SelectBestEqualsAStableSort) {
       for (int64_t i = 0; i < width; ++i) {
         row.push_back(static_cast<float>(random.Below(distinct)) - 50);
       }
-      for (const size_t count : {1, 2, 5, 12, 40}) {
+      for (const size_t count : {1, 2, 5, 12, 40, 64, 65, 200}) {
         if (count > row.size()) continue;
         EXPECT_EQ(Best(row, count), reference::SelectBest(row, count));
       }
@@ -194,6 +194,11 @@ TEST_P(CrossEntropyTest, SelectBestNeverChoosesNaNOrTheImpossible) {
   row[33] = 2;
   row[34] = -kInfinity;
   EXPECT_EQ(Best(row, 4), (std::vector<int32_t>{33, 7, -1, -1}));
+  row.resize(100, nan);
+  std::vector<int32_t> expected(80, -1);
+  expected[0] = 33;
+  expected[1] = 7;
+  EXPECT_EQ(Best(row, 80), expected);
 }
 
 }  // namespace

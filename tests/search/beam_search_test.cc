@@ -219,7 +219,7 @@ TEST(BeamSearch, ContinuesALanguageModelsPromptToTheLastPosition) {
     const auto model = SmallWorld(77, 15, config);
     const SearchOptions options = {
         .beam_size = 2, .n_best = 2, .max_length_factor = 10};
-    const int64_t special = PairBatch(config, options.boundary).PromptRows(0);
+    const int64_t special = PromptRows(config, 0);
     for (const int64_t left : {5, 1, 0}) {
       const auto pieces = static_cast<size_t>(12 - special - left);
       const auto found =

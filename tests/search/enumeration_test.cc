@@ -58,7 +58,7 @@ void FiveWords::ExpectEverything(double normalize) {
   std::vector<ForcedPair> pairs;
   for (const Ids& ids : all_) pairs.push_back({source, ids});
   const std::vector<ForcedResult> forced =
-      ForcedDecoder(*model_, options_.boundary).Run(pairs, WantAttention::kNo);
+      ForcedDecoder(*model_, options_.boundary).Run(pairs, {});
   std::map<Ids, const ForcedResult*> expected;
   double best = -1e9;
   for (size_t i = 0; i < all_.size(); ++i) {

@@ -38,7 +38,7 @@ class Forced : public testing::TestWithParam<NamedConfig> {
 
 TEST_P(Forced, GivesTheSearchsNumbersToTheLastBit) {
   ForcedDecoder decoder(*model_, {});
-  const auto forced = decoder.Run(pairs_, WantAttention::kNo);
+  const auto forced = decoder.Run(pairs_, {});
   ASSERT_EQ(forced.size(), pairs_.size());
   for (size_t i = 0; i < forced.size(); ++i) {
     EXPECT_EQ(forced[i].token_log_probs, found_[i]->token_log_probs);
@@ -49,9 +49,10 @@ TEST_P(Forced, GivesTheSearchsNumbersToTheLastBit) {
 
 TEST_P(Forced, APairDoesNotDependOnTheOthersNorOnTheProbe) {
   ForcedDecoder decoder(*model_, {});
-  const auto together = decoder.Run(pairs_, WantAttention::kYes);
+  const auto together = decoder.Run(pairs_, {.attention = WantAttention::kYes});
   for (size_t i = 0; i < pairs_.size(); i += 7) {
-    const auto alone = decoder.Run({&pairs_[i], 1}, WantAttention::kYes);
+    const auto alone =
+        decoder.Run({&pairs_[i], 1}, {.attention = WantAttention::kYes});
     EXPECT_EQ(alone[0].token_log_probs, together[i].token_log_probs);
     EXPECT_EQ(together[i].token_log_probs, found_[i]->token_log_probs);
     ASSERT_EQ(alone[0].attention.size(), together[i].attention.size());
@@ -64,13 +65,13 @@ TEST_P(Forced, APairDoesNotDependOnTheOthersNorOnTheProbe) {
 
 TEST_P(Forced, AttentionComesByKindLayerAndHeadWithRowsThatSumToOne) {
   ForcedDecoder decoder(*model_, {});
-  const auto forced = decoder.Run(pairs_, WantAttention::kYes);
+  const auto forced = decoder.Run(pairs_, {.attention = WantAttention::kYes});
   for (size_t i = 0; i < forced.size(); ++i) {
     const TransformerConfig& config = model_->config();
     const bool decoder_alone = config.is_language_model();
     const auto pieces = static_cast<int64_t>(pairs_[i].source.size());
     const int64_t source = pieces + 1;
-    const int64_t target = PairBatch(config, {}).PromptRows(pieces) +
+    const int64_t target = PromptRows(config, pieces) +
                            static_cast<int64_t>(pairs_[i].target.size());
     const auto& attention = forced[i].attention;
     ASSERT_EQ(attention.size(), (decoder_alone ? 1u : 3u) * 2 * 3);
@@ -110,7 +111,8 @@ TEST_P(ForcedEmpty, SidesHaveProbabilities) {
   model->Pack();
   const std::vector<int32_t> some = {5, 6};
   const ForcedPair pairs[] = {{{}, {}}, {some, {}}, {{}, some}};
-  const auto forced = ForcedDecoder(*model, {}).Run(pairs, WantAttention::kYes);
+  const auto forced =
+      ForcedDecoder(*model, {}).Run(pairs, {.attention = WantAttention::kYes});
   EXPECT_EQ(forced[0].token_log_probs.size(), 1u);
   EXPECT_EQ(forced[1].token_log_probs.size(), 1u);
   EXPECT_EQ(forced[2].token_log_probs.size(), 3u);

@@ -19,7 +19,7 @@ class ForcedPairsTest : public testing::Test {
 
   std::vector<ForcedRecord> Run(const std::vector<std::string>& lines,
                                 const std::string& from,
-                                WantAttention want = WantAttention::kNo) {
+                                const ForcedWishes& wishes = {}) {
     std::vector<InputRecord> records;
     for (size_t i = 0; i < lines.size(); ++i) {
       InputRecord record{.index = i, .line = {}, .stream = "f"};
@@ -28,7 +28,7 @@ class ForcedPairsTest : public testing::Test {
       records.push_back(record);
     }
     std::vector<ForcedRecord> results;
-    ForcedPairs(model_, from, want)
+    ForcedPairs(model_, from, wishes)
         .Run(records, [&](const InputRecord& input, ForcedRecord& pair) {
           EXPECT_EQ(input.index, results.size());
           results.push_back(std::move(pair));
@@ -89,8 +89,8 @@ TEST_F(ForcedPairsTest, IdsThatAreNotTheTextsOwnCutAreUsed) {
 
 // Field cases empty-score-omitted and par-align-nan.
 TEST_F(ForcedPairsTest, BlankSidesAreScoredAndBlankPairsKeepTheirPlace) {
-  const auto pairs =
-      Run({"\t", "a\t", "\te", "", "a\te"}, "tsv", WantAttention::kYes);
+  const auto pairs = Run({"\t", "a\t", "\te", "", "a\te"}, "tsv",
+                         {.attention = WantAttention::kYes});
   EXPECT_EQ(pairs[1].result.token_log_probs.size(), 1u);
   EXPECT_EQ(pairs[2].result.token_log_probs.size(), 3u);
   for (const size_t i : {0, 3}) {

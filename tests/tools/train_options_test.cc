@@ -116,6 +116,15 @@ TEST(CompleteSettings, PositionsSuitTheirKind) {
   EXPECT_EQ(Completed({"--max-positions", "9", "--max-length", "8"})
                 .network.max_positions,
             9);
+  // A sentence is alone in its sequence.
+  EXPECT_EQ(
+      Completed({"--type", "transformer-lm", "--from", "text", "--train-sets",
+                 "a", "--max-length", "600", "--position", "learned"})
+          .network.max_positions,
+      1024);
+  EXPECT_EQ(Completed({"--position", "relative", "--relative-clip", "4"})
+                .network.relative_clip,
+            4);
 }
 
 TEST(CompleteSettings, RefusesContradictions) {
@@ -135,10 +144,11 @@ TEST(CompleteSettings, RefusesContradictions) {
       {{"--type", "transformer-lm", "--from", "text", "--train-sets", "a",
         "--valid-metrics", "bleu"},
        "take cross-entropy"},
-      {{"--max-positions", "9", "--max-length", "9"}, "10 positions"},
+      {{"--max-positions", "9", "--max-length", "9"}, "8 at most"},
       {{"--max-positions", "19", "--max-length", "9", "--type",
         "transformer-lm"},
-       "20 positions"}};
+       "8 at most"},
+      {{"--relative-clip", "4"}, "--position relative"}};
   for (const auto& [arguments, word] : bad) {
     TrainSettings s = Parsed(arguments);
     try {

@@ -107,7 +107,7 @@ TEST(Trainer, ShardsDoNotChangeTheLossNorTheGradient) {
   const UpdateResult a = whole.trainer().Update(batch, 0.01);
   const UpdateResult b = parts.trainer().Update(batch, 0.01);
   EXPECT_EQ(a.loss.pieces, b.loss.pieces);
-  EXPECT_EQ(a.source_pieces, b.source_pieces);
+  EXPECT_EQ(a.given_pieces, b.given_pieces);
   EXPECT_NEAR(a.loss.plain, b.loss.plain, 1e-3);
   EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-4);
 }
@@ -121,7 +121,7 @@ TEST(Trainer, CountsPiecesWithTheirEndSymbols) {
   }
   const UpdateResult result = toy.trainer().Update(batch, 0.01);
   EXPECT_EQ(result.loss.pieces, pieces);
-  EXPECT_EQ(result.source_pieces, pieces);  // source and target are alike
+  EXPECT_EQ(result.given_pieces, pieces);  // source and target are alike
 }
 
 // After one update Adam's first moment is (1 - beta1) times the clipped

@@ -48,9 +48,11 @@ std::exception_ptr ReadInto(InputBuffer& buffer, OrderedWriter& writer,
   std::istream in(&buffer);
   in.exceptions(std::ios::badbit);
   TensorStreamReader reader(in, buffer.name());
+  const auto wait = [&](int ms) { return buffer.Wait(ms); };
   try {
-    while (auto input = NextFrame(reader, buffer.name())) {
-      if (!writer.Admit(input->index)) break;
+    while (WaitForInput(wait, writer)) {
+      auto input = NextFrame(reader, buffer.name());
+      if (!input || !writer.Admit(input->index)) break;
       queue.Push(std::move(*input));
     }
   } catch (...) {

@@ -124,11 +124,16 @@ uint64_t MaxChunksAhead(const PipelineOptions& options) {
   return 4 * static_cast<uint64_t>(options.threads) + 4;
 }
 
-bool WaitForInput(LineReader& reader, const OrderedWriter& writer) {
-  while (!reader.WaitForLine(kWaitMilliseconds)) {
+bool WaitForInput(const std::function<bool(int)>& wait,
+                  const OrderedWriter& writer) {
+  while (!wait(kWaitMilliseconds)) {
     if (writer.Failed()) return false;
   }
   return true;
+}
+
+bool WaitForInput(LineReader& reader, const OrderedWriter& writer) {
+  return WaitForInput([&](int ms) { return reader.WaitForLine(ms); }, writer);
 }
 
 void ForEachChunkInOrder(LineReader& reader, const MakeChunkWork& make_work,

@@ -55,7 +55,12 @@ struct PipelineOptions {
 // How many chunks may be under way: the max_ahead of the writer.
 uint64_t MaxChunksAhead(const PipelineOptions& options);
 
-// Waits until `reader` has a line or its end; false when the run has failed.
+// Waits until `wait`, given a time in milliseconds, says that there is input or
+// its end; false when the run has failed.
+bool WaitForInput(const std::function<bool(int)>& wait,
+                  const OrderedWriter& writer);
+
+// The same for a line.
 bool WaitForInput(LineReader& reader, const OrderedWriter& writer);
 
 // Works on every line of `reader` and gives the results to `writer`, one

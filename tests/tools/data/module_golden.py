@@ -76,7 +76,8 @@ def check(case):
     record = {name: case[name] for name in SEQUENCES + MASKS
               if case.get(name) is not None}
     largest = 0
-    for need_weights in ('heads', 'average', 'none'):
+    choices = ('heads', 'average', 'none')
+    for need_weights in choices if case['kind'] == 'mha' else choices[1:]:
         words = options(case, need_weights)
         if case.get('grads'):
             record['grad_output'] = case['loss_weights']

@@ -1,0 +1,52 @@
+#include "lib/nn/extra_keys.h"
+
+#include <algorithm>
+
+namespace pipeformer {
+
+Variable AppendRow(Context& context, Variable x,
+                   std::span<const int32_t> offsets, const Parameter* extra) {
+  const int64_t width = x.width();
+  const auto sentences = static_cast<int64_t>(offsets.size()) - 1;
+  const Variable y = context.New(x.rows() + sentences, width);
+  for (int64_t s = 0; s < sentences; ++s) {
+    const int64_t first = offsets[static_cast<size_t>(s)];
+    const int64_t end = offsets[static_cast<size_t>(s) + 1];
+    for (int64_t r = first; r < end; ++r) {
+      std::copy_n(x.value.Row(r), width, y.value.Row(r + s));
+    }
+    if (extra == nullptr) {
+      std::fill_n(y.value.Row(end + s), width, 0.0f);
+    } else {
+      std::copy_n(extra->value.data, width, y.value.Row(end + s));
+    }
+  }
+  if (context.tape == nullptr) return y;
+  float* d_extra =
+      extra == nullptr ? nullptr : GradientOf(*extra, context.gradients).data;
+  context.tape->Record(context.arena, [=] {
+    const auto add = [width](const float* from, float* to) {
+      for (int64_t i = 0; i < width; ++i) to[i] += from[i];
+    };
+    for (int64_t s = 0; s < sentences; ++s) {
+      const int64_t end = offsets[static_cast<size_t>(s) + 1];
+      for (int64_t r = offsets[static_cast<size_t>(s)]; r < end; ++r) {
+        add(y.grad.Row(r + s), x.grad.Row(r));
+      }
+      if (d_extra != nullptr) add(y.grad.Row(end + s), d_extra);
+    }
+  });
+  return y;
+}
+
+std::span<const int32_t> WithOneMore(Context& context,
+                                     std::span<const int32_t> offsets) {
+  auto* more =
+      context.arena.Array<int32_t>(static_cast<int64_t>(offsets.size()));
+  for (size_t s = 0; s < offsets.size(); ++s) {
+    more[s] = offsets[s] + static_cast<int32_t>(s);
+  }
+  return {more, offsets.size()};
+}
+
+}  // namespace pipeformer
