@@ -2,23 +2,15 @@
 // before there was a choice.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "formats/model_config.h"
 #include "formats/model_file.h"
+#include "tests/formats/test_files.h"
 #include "tests/formats/test_model.h"
 
 namespace pipeformer {
 namespace {
-
-std::string Path(const std::string& name) { return testing::TempDir() + name; }
-
-std::string Bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST(ModelKinds, SaveLoadSaveGivesTheSameBytes) {
   const VocabularyPair vocabularies = JointVocabulary();

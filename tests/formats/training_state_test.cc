@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <iterator>
 
 #include "formats/model_config.h"
 #include "lib/base/error.h"
+#include "tests/formats/test_files.h"
 
 namespace pipeformer {
 namespace {
@@ -46,11 +46,6 @@ struct State {
 
 const TrainingIdentity kIdentity = {
     {"corpus", "abc"}, {"--seed", 1}, {"--learn-rate", 0.01}};
-
-std::string Bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class TrainingStateFile : public testing::Test {
  protected:

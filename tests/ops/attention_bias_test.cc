@@ -18,20 +18,7 @@ using reference::DoubleMatrix;
 void ExpectTwin(const AttentionShape& shape) {
   SCOPED_TRACE(testing::Message() << shape);
   AttentionBatch batch(shape);
-  const TestMatrix dst = batch.Forward();
-  EXPECT_TRUE(dst.GuardIsIntact());
-  for (const AttentionGroup& g : batch.groups) {
-    SCOPED_TRACE(testing::Message()
-                 << g.num_queries << " queries " << g.num_keys << " keys");
-    const auto sentence = batch.SentenceOf(g);
-    const auto rule = batch.RuleOf(g);
-    EXPECT_TRUE(IsClose(dst.view().Rows(g.first_query, g.num_queries),
-                        reference::Attention(sentence, rule), 4e-6));
-    const DoubleMatrix expected = reference::AttentionWeights(sentence, rule);
-    const Matrix weights{g.weights, expected.rows, expected.cols,
-                         PaddedKeys(g.num_keys)};
-    EXPECT_TRUE(IsClose(weights, expected, 4e-6));
-  }
+  pipeformer::ExpectTwin(batch, 4e-6);
 }
 
 class AttentionBiasTest : public KernelTest {};

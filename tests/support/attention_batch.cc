@@ -1,7 +1,11 @@
 #include "tests/support/attention_batch.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "tests/support/compare.h"
 
 namespace pipeformer {
 
@@ -211,6 +215,24 @@ DoubleMatrix AttentionBatch::KeptWeights(const AttentionGroup& group) {
     }
   }
   return kept;
+}
+
+void ExpectTwin(AttentionBatch& batch, double tolerance) {
+  const TestMatrix dst = batch.Forward();
+  EXPECT_TRUE(dst.GuardIsIntact());
+  for (const AttentionGroup& g : batch.groups) {
+    SCOPED_TRACE(testing::Message()
+                 << g.num_queries << " queries " << g.num_keys << " keys");
+    const auto sentence = batch.SentenceOf(g);
+    const auto rule = batch.RuleOf(g);
+    EXPECT_TRUE(IsClose(dst.view().Rows(g.first_query, g.num_queries),
+                        reference::Attention(sentence, rule), tolerance));
+    const reference::DoubleMatrix expected =
+        reference::AttentionWeights(sentence, rule);
+    const Matrix weights{g.weights, expected.rows, expected.cols,
+                         PaddedKeys(g.num_keys)};
+    EXPECT_TRUE(IsClose(weights, expected, tolerance));
+  }
 }
 
 }  // namespace pipeformer

@@ -82,6 +82,10 @@ class AttentionBatch {
   std::vector<TestMatrix> masks_, d_masks_;  // of each group
 };
 
+// Runs forward: every group's rows of the result, and its weights, equal the
+// twin's within `tolerance`, and nothing beside them is written.
+void ExpectTwin(AttentionBatch& batch, double tolerance);
+
 }  // namespace pipeformer
 
 #endif  // PIPEFORMER_TESTS_SUPPORT_ATTENTION_BATCH_H_
