@@ -46,6 +46,10 @@ Json ParseMetadata(const TensorFile& file, const std::string& key) {
 // that came later have the value that was the only one before.
 Json Modernised(Json stored, const std::string& path) {
   if (!stored.contains("--lm-loss")) stored["--lm-loss"] = "target";
+  const Json no_sampling = {0.0, 0.0};
+  if (!stored.contains("--sentencepiece-alphas")) {
+    stored["--sentencepiece-alphas"] = no_sampling;
+  }
   if (stored.contains("network") && stored["network"].is_string()) {
     stored["network"] = ConfigToJson(
         ConfigFromJson(stored["network"].get<std::string>(), path));
