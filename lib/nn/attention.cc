@@ -201,6 +201,7 @@ Variable MultiHeadAttention::operator()(Context& context,
 
 Variable MultiHeadAttention::Attend(Context& context, const Projected& p,
                                     std::span<AttentionGroup> groups) const {
+  const Timed timed(context.TimeOf(Op::kAttention));
   AttentionOptions options =
       Options(p.key.value, p.value.value, context.gradients);
   options.dropout = context.NextDropout(config_.dropout);
@@ -208,10 +209,11 @@ Variable MultiHeadAttention::Attend(Context& context, const Projected& p,
   Variable y = context.New(query.rows(), query.width());
   float* scratch = Run(context, query.value, groups, options, y.value);
   if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [query, y, groups, options, scratch] {
-      AttentionBackward(query.value, y.grad, groups, options, scratch,
-                        query.grad);
-    });
+    context.tape->Record(Op::kAttention, context.arena,
+                         [query, y, groups, options, scratch] {
+                           AttentionBackward(query.value, y.grad, groups,
+                                             options, scratch, query.grad);
+                         });
   }
   return y;
 }

@@ -61,6 +61,11 @@ struct Context {
     return x;
   }
 
+  // Where the forward time of `op` is added up, or null.
+  double* TimeOf(Op op) const {
+    return tape == nullptr ? nullptr : ForwardTime(tape->profile(), op);
+  }
+
   // A dropout that no other use in this pass shares.
   Dropout NextDropout(float probability) {
     if (random == nullptr || probability == 0) return {};

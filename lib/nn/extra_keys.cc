@@ -24,7 +24,7 @@ Variable AppendRow(Context& context, Variable x,
   if (context.tape == nullptr) return y;
   float* d_extra =
       extra == nullptr ? nullptr : GradientOf(*extra, context.gradients).data;
-  context.tape->Record(context.arena, [=] {
+  context.tape->Record(Op::kOther, context.arena, [=] {
     const auto add = [width](const float* from, float* to) {
       for (int64_t i = 0; i < width; ++i) to[i] += from[i];
     };

@@ -21,10 +21,11 @@ Linear Linear::Rows(int64_t first, int64_t count) const {
 }
 
 Variable Linear::operator()(Context& context, Variable x) const {
+  const Timed timed(context.TimeOf(Op::kLinear));
   Variable y = context.New(x.rows(), out());
   Apply(context, x.value, y.value);
   if (context.tape == nullptr) return y;
-  context.tape->Record(context.arena,
+  context.tape->Record(Op::kLinear, context.arena,
                        [this, gradients = context.gradients, x, y] {
                          Backward(gradients, x.value, y.grad, x.grad);
                        });
@@ -57,6 +58,7 @@ LayerNorm::LayerNorm(ParameterTable& table, const std::string& name,
       bias_(&table.DeclareVector(name + ".bias", width, 0)) {}
 
 Variable LayerNorm::operator()(Context& context, Variable x) const {
+  const Timed timed(context.TimeOf(Op::kNorm));
   Variable y = context.New(x.rows(), x.width());
   const float* gain = gain_->value.data;
   Matrix statistics;
@@ -67,7 +69,7 @@ Variable LayerNorm::operator()(Context& context, Variable x) const {
   if (context.tape != nullptr) {
     float* d_gain = GradientOf(*gain_, context.gradients).data;
     float* d_bias = GradientOf(*bias_, context.gradients).data;
-    context.tape->Record(context.arena,
+    context.tape->Record(Op::kNorm, context.arena,
                          [x, y, gain, statistics, d_gain, d_bias] {
                            LayerNormBackward(x.value, gain, statistics, y.grad,
                                              {x.grad, d_gain, d_bias});
@@ -78,13 +80,15 @@ Variable LayerNorm::operator()(Context& context, Variable x) const {
 
 Variable Embed(Context& context, const Parameter& table,
                std::span<const int32_t> ids, float scale) {
+  const Timed timed(context.TimeOf(Op::kEmbedding));
   Variable y = context.New(static_cast<int64_t>(ids.size()), table.cols);
   EmbeddingForward(ids, table.value, scale, y.value);
   if (context.tape != nullptr) {
     const Matrix d_table = GradientOf(table, context.gradients);
-    context.tape->Record(context.arena, [ids, scale, y, d_table] {
-      EmbeddingBackward(ids, scale, y.grad, d_table);
-    });
+    context.tape->Record(Op::kEmbedding, context.arena,
+                         [ids, scale, y, d_table] {
+                           EmbeddingBackward(ids, scale, y.grad, d_table);
+                         });
   }
   return y;
 }
@@ -94,7 +98,7 @@ Variable GatherRows(Context& context, Variable x,
   Variable y = context.New(static_cast<int64_t>(rows.size()), x.width());
   EmbeddingForward(rows, x.value, 1, y.value);
   if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [rows, x, y] {
+    context.tape->Record(Op::kOther, context.arena, [rows, x, y] {
       EmbeddingBackward(rows, 1, y.grad, x.grad);
     });
   }
@@ -103,27 +107,32 @@ Variable GatherRows(Context& context, Variable x,
 
 Variable DropoutAdd(Context& context, Variable x, Variable residual,
                     float probability) {
+  const Timed timed(context.TimeOf(Op::kResidual));
   Variable y = context.New(x.rows(), x.width());
   const Dropout dropout = context.NextDropout(probability);
   DropoutAddForward(x.value, residual.value, dropout, y.value);
   if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [x, residual, dropout, y] {
-      DropoutBackward(y.grad, dropout, x.grad);
-      if (residual.grad.data != nullptr) AddTo(y.grad, residual.grad);
-    });
+    context.tape->Record(Op::kResidual, context.arena,
+                         [x, residual, dropout, y] {
+                           DropoutBackward(y.grad, dropout, x.grad);
+                           if (residual.grad.data != nullptr)
+                             AddTo(y.grad, residual.grad);
+                         });
   }
   return y;
 }
 
 Variable Activate(Context& context, Variable x, Activation activation,
                   float dropout_probability) {
+  const Timed timed(context.TimeOf(Op::kActivation));
   Variable y = context.New(x.rows(), x.width());
   const Dropout dropout = context.NextDropout(dropout_probability);
   ActivationForward(x.value, activation, dropout, y.value);
   if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [x, activation, dropout, y] {
-      ActivationBackward(x.value, y.grad, activation, dropout, x.grad);
-    });
+    context.tape->Record(
+        Op::kActivation, context.arena, [x, activation, dropout, y] {
+          ActivationBackward(x.value, y.grad, activation, dropout, x.grad);
+        });
   }
   return y;
 }

@@ -7,25 +7,33 @@
 #include <type_traits>
 #include <vector>
 
+#include "lib/nn/profile.h"
 #include "lib/tensor/arena.h"
 
 namespace pipeformer {
 
 class Tape {
  public:
-  // Records one backward step. The closure is copied to `arena`; it captures
-  // by value, so that nothing has to be destroyed.
+  Tape() = default;
+  // `profile`, which may be null, receives the times of all steps.
+  explicit Tape(Profile* profile) : profile_(profile) {}
+
+  Profile* profile() const { return profile_; }
+
+  // Records one backward step of `op`. The closure is copied to `arena`; it
+  // captures by value, so that nothing has to be destroyed.
   template <class Step>
-  void Record(Arena& arena, Step step) {
+  void Record(Op op, Arena& arena, Step step) {
     static_assert(std::is_trivially_destructible_v<Step>);
     void* place = arena.Bytes(sizeof(Step));
     steps_.push_back({new (place) Step(step),
-                      [](void* self) { (*static_cast<Step*>(self))(); }});
+                      [](void* self) { (*static_cast<Step*>(self))(); }, op});
   }
 
   // Runs all steps, last first, and forgets them.
   void Backward() {
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      const Timed timed(BackwardTime(profile_, step->op));
       step->run(step->self);
     }
     steps_.clear();
@@ -37,7 +45,9 @@ class Tape {
   struct Recorded {
     void* self;
     void (*run)(void*);
+    Op op;
   };
+  Profile* profile_ = nullptr;
   std::vector<Recorded> steps_;
 };
 

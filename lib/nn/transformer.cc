@@ -194,6 +194,7 @@ Variable Transformer::DecodeStep(Context& context, std::span<const int32_t> ids,
 LossSum Transformer::Loss(Context& context, Variable hidden,
                           std::span<const int32_t> targets,
                           LossOptions options) const {
+  const Timed timed(context.TimeOf(Op::kLoss));
   LossSum sum;
   sum.pieces = hidden.rows();
   const auto mark = context.arena.mark();

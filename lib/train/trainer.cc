@@ -37,6 +37,7 @@ struct Trainer::Worker {
   Tape tape;
   PairBatch shard;
   std::vector<float> gradients;
+  std::unique_ptr<Profile> profile;  // where asked for
   double squares = 0;
 };
 
@@ -63,6 +64,25 @@ Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
 }
 
 Trainer::~Trainer() = default;
+
+void Trainer::StartProfile() {
+  for (const auto& worker : workers_) {
+    worker->profile = std::make_unique<Profile>();
+    worker->tape = Tape(worker->profile.get());
+  }
+}
+
+Profile Trainer::TotalProfile() const {
+  Profile total;
+  for (const auto& worker : workers_) {
+    if (worker->profile == nullptr) continue;
+    for (size_t op = 0; op < kOpNames.size(); ++op) {
+      total.forward[op] += worker->profile->forward[op];
+      total.backward[op] += worker->profile->backward[op];
+    }
+  }
+  return total;
+}
 
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
@@ -112,7 +132,10 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
   std::vector<LossSum> losses(shards.size());
   pool_.Run([&](int w) {
     Worker& worker = *workers_[static_cast<size_t>(w)];
-    std::fill(worker.gradients.begin(), worker.gradients.end(), 0.0f);
+    {
+      const Timed timed(ForwardTime(worker.profile.get(), Op::kOptimiser));
+      std::fill(worker.gradients.begin(), worker.gradients.end(), 0.0f);
+    }
     for (size_t i = static_cast<size_t>(w); i < shards.size();
          i += static_cast<size_t>(num_workers)) {
       worker.arena.Rewind({});
@@ -135,7 +158,11 @@ void Trainer::ForEachRange(
     const std::function<void(int64_t, int64_t, int)>& run) {
   const int64_t size = model_.parameters().size();
   const int64_t count = pool_.num_workers();
-  pool_.Run([&](int w) { run(size * w / count, size * (w + 1) / count, w); });
+  pool_.Run([&](int w) {
+    const Timed timed(ForwardTime(
+        workers_[static_cast<size_t>(w)]->profile.get(), Op::kOptimiser));
+    run(size * w / count, size * (w + 1) / count, w);
+  });
 }
 
 // Sums into the first worker's gradients; returns their norm.

@@ -15,6 +15,7 @@
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
 #include "lib/nn/pair_batch.h"
+#include "lib/nn/profile.h"
 #include "lib/nn/ragged.h"
 #include "lib/nn/transformer.h"
 
@@ -58,6 +59,10 @@ class Trainer {
 
   // The cross-entropy of the targets of a corpus, without smoothing.
   LossSum Evaluate(const Transformer& model, const PairCorpus& corpus);
+
+  // Adds up where the time goes from now on, all workers together.
+  void StartProfile();
+  Profile TotalProfile() const;
 
   OptimizerState& state() { return state_; }
   const OptimizerState& state() const { return state_; }

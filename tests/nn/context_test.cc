@@ -16,7 +16,7 @@ TEST(Tape, RunsBackwardsOnceAndForgets) {
   Tape tape;
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) {
-    tape.Record(arena, [&order, i] { order.push_back(i); });
+    tape.Record(Op::kOther, arena, [&order, i] { order.push_back(i); });
   }
   EXPECT_EQ(tape.size(), 3u);
   EXPECT_TRUE(order.empty());
@@ -36,7 +36,7 @@ TEST(Tape, KeepsLargeClosuresByValue) {
       double numbers[40];
     } large;
     std::iota(large.numbers, large.numbers + 40, 0.0);
-    tape.Record(arena, [large, &sum] {
+    tape.Record(Op::kOther, arena, [large, &sum] {
       for (const double number : large.numbers) sum += number;
     });
     large = {};
