@@ -205,14 +205,17 @@ Variable MultiHeadAttention::Attend(Context& context, const Projected& p,
   AttentionOptions options =
       Options(p.key.value, p.value.value, context.gradients);
   options.dropout = context.NextDropout(config_.dropout);
-  const Variable query = p.query;
-  Variable y = context.New(query.rows(), query.width());
-  float* scratch = Run(context, query.value, groups, options, y.value);
+  const Variable y = context.New(p.query.rows(), p.query.width());
+  float* scratch = Run(context, p.query.value, groups, options, y.value);
   if (context.tape != nullptr) {
     context.tape->Record(Op::kAttention, context.arena,
-                         [query, y, groups, options, scratch] {
-                           AttentionBackward(query.value, y.grad, groups,
-                                             options, scratch, query.grad);
+                         [p, y, groups, options, scratch] {
+                           if (!*y.has_grad) return;
+                           AttentionBackward(p.query.value, y.grad, groups,
+                                             options, scratch, p.query.grad);
+                           for (const Variable& x : {p.query, p.key, p.value}) {
+                             *x.has_grad = true;
+                           }
                          });
   }
   return y;

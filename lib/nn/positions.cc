@@ -70,7 +70,7 @@ void EmbeddingPositions::Add(Context& context, Side side,
   if (context.tape == nullptr) return;
   const Matrix d_table = GradientOf(*learned, context.gradients);
   context.tape->Record(Op::kEmbedding, context.arena, [position, x, d_table] {
-    EmbeddingBackward(position, 1, x.grad, d_table);
+    if (*x.has_grad) EmbeddingBackward(position, 1, x.grad, d_table);
   });
 }
 
@@ -79,7 +79,7 @@ void Rotate(Context& context, std::span<const int32_t> position, Matrix angles,
   RotaryForward(position, angles, x.value);
   if (context.tape == nullptr) return;
   context.tape->Record(Op::kOther, context.arena, [position, angles, x] {
-    RotaryBackward(position, angles, x.grad);
+    if (*x.has_grad) RotaryBackward(position, angles, x.grad);
   });
 }
 

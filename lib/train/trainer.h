@@ -28,7 +28,7 @@ struct TrainerOptions {
   float beta2 = 0.98f;
   float epsilon = 1e-9f;
   float exponential_smoothing = 0;     // decay of the averaged weights, or 0
-  int64_t shard_rows = 1024;           // source and target rows run together
+  int64_t shard_rows = 2048;           // source and target rows run together
   Predict predict = Predict::kTarget;  // what the loss of a pair counts
   uint64_t seed = 1;
 };

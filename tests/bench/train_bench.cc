@@ -129,8 +129,8 @@ double RunProducts(const Layer& layer, Arena& arena) {
   for (int64_t begin = 0; begin < layer.rows; begin += piece) {
     const int64_t rows = std::min(piece, layer.rows - begin);
     LinearForward(x.Rows(0, rows), weights, nullptr, nullptr, y.Rows(0, rows));
-    LinearBackwardSource(y.Rows(0, rows), weights, d_x.Rows(0, rows));
-    LinearBackwardWeights(x.Rows(0, rows), y.Rows(0, rows), d_weights, nullptr);
+    LinearBackward(x.Rows(0, rows), weights, y.Rows(0, rows),
+                   {.d_src = d_x.Rows(0, rows), .d_weights = d_weights});
   }
   return SecondsSince(start);
 }
@@ -152,7 +152,7 @@ class Bench {
     model_.parameters().Allocate();
     model_.parameters().Initialize(1);
     trainer_ = std::make_unique<Trainer>(model_, corpus_, Boundary{},
-                                         TrainerOptions{.shard_rows = getenv("SH") ? atoi(getenv("SH")) : 1024}, pool_);
+                                         TrainerOptions{}, pool_);
     batches_ = MakeEpoch(corpus_, {}, Random(1));
     batches_.resize(kNumBatches);
   }
