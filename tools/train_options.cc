@@ -78,7 +78,8 @@ std::vector<Option> DataOptions(TrainSettings& s) {
        .target = &s.init_model},
       {.name = "restart",
        .value = "",
-       .help = "begin anew where a state to resume from exists",
+       .help = "begin anew where a state to resume from exists, which is "
+               "removed",
        .target = &s.restart},
       {.name = "max-length",
        .value = "N",
@@ -231,12 +232,7 @@ std::vector<Option> OptimiserOptions(TrainSettings& s) {
       {.name = "lr-schedule",
        .value = "inverse-sqrt|noam|cosine|linear|constant",
        .help = "what follows the warm-up (inverse-sqrt)",
-       .target = Choice<ScheduleKind>(
-           s.schedule.kind, {{"inverse-sqrt", ScheduleKind::kInverseSqrt},
-                             {"noam", ScheduleKind::kNoam},
-                             {"cosine", ScheduleKind::kCosine},
-                             {"linear", ScheduleKind::kLinear},
-                             {"constant", ScheduleKind::kConstant}})},
+       .target = Choice<ScheduleKind>(s.schedule.kind, kScheduleNames)},
       {.name = "optimizer-params",
        .value = "B1 B2 EPS",
        .help = "Adam's beta1, beta2 and epsilon (0.9 0.98 1e-9)",
@@ -277,9 +273,15 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
        .value = "N{e,u,s,m,h}",
        .help = "validate and save every so often (1e)",
        .target = StretchOption("valid-freq", s.valid_freq)},
+      {.name = "save-freq",
+       .value = "N{e,u,s,m,h}",
+       .help = "between validations, save the state for resuming every so "
+               "often (5m)",
+       .target = StretchOption("save-freq", s.save_freq)},
       {.name = "valid-metrics",
        .value = "M...",
-       .help = "cross-entropy, bleu, chrf; the first one decides what is best",
+       .help = "cross-entropy, bleu, chrf; the first one stops early and "
+               "decides what is best",
        .target = &s.valid_metrics},
       {.name = "early-stopping",
        .value = "N",
@@ -288,8 +290,23 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
        .min = 0},
       {.name = "keep-best",
        .value = "",
-       .help = "--model keeps the best validated weights, not the last ones",
+       .help = "--model keeps the best validated weights, not the last ones; "
+               "those that are best by a further metric stand in "
+               "FILE.best-METRIC.safetensors",
        .target = &s.keep_best},
+      {.name = "average-last",
+       .value = "N",
+       .help = "at the end --model holds the average of the weights of the "
+               "last N validations, kept as FILE.update-U.safetensors",
+       .target = &s.average_last,
+       .min = 1,
+       .max = 1000},
+      {.name = "average-best",
+       .value = "N",
+       .help = "the same of the N best validations by the first metric",
+       .target = &s.average_best,
+       .min = 1,
+       .max = 1000},
   };
 }
 

@@ -8,12 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "formats/model_config.h"
 #include "lib/nn/config.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
 #include "lib/train/training_loop.h"
 
 namespace pipeformer {
+
+inline constexpr EnumNames<ScheduleKind> kScheduleNames = {
+    {"inverse-sqrt", ScheduleKind::kInverseSqrt},
+    {"noam", ScheduleKind::kNoam},
+    {"cosine", ScheduleKind::kCosine},
+    {"linear", ScheduleKind::kLinear},
+    {"constant", ScheduleKind::kConstant}};
 
 struct TrainSettings {
   std::vector<std::string> train_sets = {"-"};
@@ -38,9 +46,12 @@ struct TrainSettings {
   int64_t optimizer_delay = 1;
   Stretch after{.epochs = 30};
   Stretch valid_freq{.epochs = 1};
+  Stretch save_freq{.seconds = 300};
   std::vector<std::string> valid_metrics = {"cross-entropy"};
   int64_t early_stopping = 10;
   bool keep_best = false;
+  std::optional<int64_t> average_last, average_best;  // checkpoints
+  CheckpointRule checkpoints;                         // as these two say
   bool restart = false;
 };
 

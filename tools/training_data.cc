@@ -62,7 +62,6 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
       }
     }
   }
-  EncodeWaiting();
 }
 
 std::string TrainingData::Hash() const {
@@ -76,36 +75,39 @@ std::string TrainingData::Hash() const {
 
 void TrainingData::ReadLines(const std::string& file, const std::string& from) {
   LineReader reader(OpenInput(file), tool_.options().invalid_utf8);
+  places_.BeginFile(reader.name(), Numbering::kLines);
   for (Line line; reader.Next(&line);) {
     tool_.CountReplaced(line.num_replaced);
-    const std::string place = reader.Place(line.number);
+    const Origin origin = {reader.Place(line.number), line.number};
     try {
       if (!line.error.empty()) ThrowBadData(line.error);
       if (line.text.empty()) {
         ++num_blank_;
       } else {
-        WaitLine(line.text, from, place);
+        WaitLine(line.text, from, origin);
       }
     } catch (const Error& error) {
       tool_.BadRecord(error.what());
     }
   }
+  EncodeWaiting();
 }
 
 void TrainingData::WaitLine(const std::string& text, const std::string& from,
-                            const std::string& place) {
+                            const Origin& origin) {
+  const std::string& place = origin.place;
   if (from == "text") {
-    Wait("", text, place);
+    Wait("", text, origin);
   } else if (from == "tsv") {
     TextPair pair = SplitPair(text, place);
-    Wait(std::move(pair.source), std::move(pair.target), place);
+    Wait(std::move(pair.source), std::move(pair.target), origin);
   } else {
     Json record = ParseRecord(text, place);
     RefuseErrorRecord(record, place);
     if (units_ == TrainedOn::kSentences) {
-      Wait("", std::move(record), place);
+      Wait("", std::move(record), origin);
     } else if (IsPairRecord(record)) {
-      Wait(std::move(record["source"]), std::move(record["target"]), place);
+      Wait(std::move(record["source"]), std::move(record["target"]), origin);
     } else {
       ThrowBadData(place +
                    ": the record has no 'source' and 'target'; a language "
@@ -118,11 +120,12 @@ void TrainingData::ReadParallel(const std::string& source,
                                 const std::string& target) {
   LineReader sources(OpenInput(source), tool_.options().invalid_utf8);
   LineReader targets(OpenInput(target), tool_.options().invalid_utf8);
+  places_.BeginFile(sources.name(), Numbering::kLines);
   for (int64_t count = 0;; ++count) {
     Line from, to;
     const bool has_source = sources.Next(&from);
     const bool has_target = targets.Next(&to);
-    if (!has_source && !has_target) return;
+    if (!has_source && !has_target) break;
     if (has_source != has_target) {
       const int64_t more =
           count + 1 + CountLines(has_source ? sources : targets);
@@ -135,14 +138,17 @@ void TrainingData::ReadParallel(const std::string& source,
     tool_.CountReplaced(from.num_replaced + to.num_replaced);
     if (from.error.empty() && to.error.empty()) {
       Wait(std::move(from.text), std::move(to.text),
-           sources.Place(from.number));
+           {sources.Place(from.number), from.number});
     } else {
       tool_.BadRecord(from.error.empty() ? to.error : from.error);
     }
   }
+  EncodeWaiting();
 }
 
 void TrainingData::ReadTensors(const std::string& file) {
+  places_.BeginFile(file == "-" ? "standard input" : file, Numbering::kRecords);
+  num_records_ = 0;
   if (file != "-") {
     AddPacked(TensorFile::Open(file));
     return;
@@ -151,10 +157,11 @@ void TrainingData::ReadTensors(const std::string& file) {
   while (const auto frame = frames.Next()) AddPacked(frame->tensors);
 }
 
-void TrainingData::Wait(Json source, Json target, const std::string& place) {
+void TrainingData::Wait(Json source, Json target, const Origin& origin) {
   waiting_.push_back({.source = std::move(source),
                       .target = std::move(target),
-                      .place = place,
+                      .place = origin.place,
+                      .number = origin.number,
                       .encoded_source = {},
                       .encoded_target = {},
                       .problem = {}});
@@ -169,7 +176,7 @@ void TrainingData::EncodeWaiting() {
   for (const Waiting& pair : waiting_) {
     if (pair.problem.empty()) {
       Add(pair.encoded_source.ids, pair.encoded_target.ids,
-          pair.encoded_target.text);
+          pair.encoded_target.text, pair.number);
     } else {
       tool_.BadRecord(pair.problem);
     }
@@ -205,16 +212,16 @@ void TrainingData::AddPacked(const TensorFile& file) {
   CheckPacked(file, packed.sides.back(), hashes.back(), *vocabularies_.target);
   for (size_t i = 0; i < packed.sides[0].num_sentences(); ++i) {
     if (sentences) {
-      Add({}, packed.sides[0].At(i), "");
+      Add({}, packed.sides[0].At(i), "", num_records_++);
     } else {
-      Add(packed.sides[0].At(i), packed.sides[1].At(i), "");
+      Add(packed.sides[0].At(i), packed.sides[1].At(i), "", num_records_++);
     }
   }
 }
 
 void TrainingData::Add(std::span<const int32_t> source,
                        std::span<const int32_t> target,
-                       const std::string& target_text) {
+                       const std::string& target_text, int64_t number) {
   const bool sentences = units_ == TrainedOn::kSentences;
   if ((source.empty() && !sentences) || target.empty()) {
     ++num_blank_;
@@ -227,6 +234,7 @@ void TrainingData::Add(std::span<const int32_t> source,
   }
   source_.Add(source);
   target_.Add(target);
+  places_.Add(number);
   if (keep_text_ == KeepText::kNo) return;
   target_text_.push_back(
       target_text.empty() ? vocabularies_.target->Decode(target) : target_text);
