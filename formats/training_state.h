@@ -22,7 +22,8 @@ using TrainingIdentity = nlohmann::ordered_json;
 TrainingIdentity IdentityOfFiles(const std::vector<std::string>& files,
                                  const std::string& sha256);
 
-// Writes the state, whole or not at all. Equal arguments give equal bytes. Throws what OutputFile throws.
+// Writes the state, whole or not at all; equal arguments give equal bytes.
+// Throws what OutputFile throws.
 void WriteTrainingState(const ParameterTable& parameters,
                         const OptimizerState& optimizer,
                         const TrainingPosition& position,

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT = ROOT / "bazel-bin"
 MODEL = "model.safetensors"
 
 
@@ -25,8 +26,8 @@ def parse(description):
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", metavar="FOLDER", type=pathlib.Path,
-                        default=ROOT / "bazel-bin",
-                        help="where tools/train is (bazel-bin)")
+                        default=BUILT,
+                        help="where tools/train is (bazel-bin, after building it)")
     parser.add_argument("--seed", type=int, default=None,
                         help="of all chance here; printed, new by default")
     parser.add_argument("--updates", type=int, default=600, help="of the training (600)")
@@ -55,8 +56,11 @@ class Trial:
         self.options, self.folder = options, folder
         self.random = random.Random(options.seed)
         self.programs = options.programs.resolve() / "tools"
-        if not (self.programs / "train").exists():
-            subprocess.run(["bazel", "build", "//:programs"], cwd=ROOT, check=True)
+        if options.programs == BUILT:
+            subprocess.run(["bazel", "build", "--noshow_progress", "--ui_event_filters=-info",
+                            "--show_result=0", "//:programs"], cwd=ROOT, check=True)
+        elif not (self.programs / "train").exists():
+            raise Failure(f"{self.programs} has no train")
         self._write_corpus()
 
     def _write_corpus(self):
@@ -150,9 +154,12 @@ def check_whole(place):
     says and its weights have their recorded hash."""
     for path in place.glob(MODEL + "*"):
         data = path.read_bytes()
-        size, = struct.unpack("<Q", data[:8])
-        header = json.loads(data[8:8 + size])
-        metadata = header.pop("__metadata__")
+        try:
+            size, = struct.unpack("<Q", data[:8])
+            header = json.loads(data[8:8 + size])
+            metadata = header.pop("__metadata__")
+        except (struct.error, ValueError, KeyError) as error:
+            raise Failure(f"{path.name} is cut off or no tensor file: {error}")
         end = max(tensor["data_offsets"][1] for tensor in header.values())
         if len(data) != 8 + size + end:
             raise Failure(f"{path.name} has {len(data)} bytes, its header says {8 + size + end}")

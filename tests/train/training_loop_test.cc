@@ -243,6 +243,34 @@ TEST_F(TrainingLoop, AnInterruptedRunGoesOnWhereItStood) {
   EXPECT_EQ(position_.validations, end.validations);
 }
 
+// Field case res-epoch-edge: after the last batch of an epoch comes the first
+// of the next one.
+TEST_F(TrainingLoop, GoesOnAfterTheLastBatchOfAnEpoch) {
+  const LoopOptions options = Options({.epochs = 2}, {.epochs = 1});
+  const int64_t n = UpdatesPerEpoch(toy_.corpus(), options);
+  diary_.interrupt_after = n;
+  EXPECT_FALSE(Run(options));
+  EXPECT_EQ(position_.epoch, 1);
+  EXPECT_EQ(position_.batch, 0);
+  diary_.interrupt_after = 1 << 30;
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.steps.size(), static_cast<size_t>(2 * n));
+  EXPECT_EQ(diary_.validated, (Steps{n, 2 * n}));
+}
+
+// Field cases res-lr and res-step: step and rate go on.
+TEST_F(TrainingLoop, TheRateGoesOnAfterAnInterruption) {
+  LoopOptions options = Options({.updates = 201}, {.updates = 1000});
+  options.schedule = {.learning_rate = 1e-3, .warmup_updates = 100};
+  diary_.interrupt_after = 150;
+  EXPECT_FALSE(Run(options));
+  Diary second(toy_.trainer());
+  EXPECT_TRUE(
+      RunTraining(toy_.trainer(), toy_.corpus(), options, second, position_));
+  EXPECT_EQ(second.steps.front(), 151);
+  EXPECT_NEAR(second.rates[200 - 151], 7.071068e-4, 1e-10);
+}
+
 // Interrupted when all updates are made: the end must not be forgotten.
 TEST_F(TrainingLoop, ValidatesTheEndAlsoWhenInterruptedThere) {
   diary_.interrupt_after = 5;
