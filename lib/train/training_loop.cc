@@ -80,7 +80,8 @@ class Loop {
 
   // Grows by one from one save to the next, on this run's own clock.
   double SavingProgress() const {
-    return Passed(options_.save_freq, listener_.Seconds());
+    const bool timed = options_.save_freq.seconds > 0;
+    return Passed(options_.save_freq, timed ? listener_.Seconds() : 0);
   }
 
   void CountSeconds() {
