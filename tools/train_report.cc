@@ -24,6 +24,26 @@ std::string RateText(double tokens_per_second) {
   return FormatFixed(tokens_per_second / 1000, 1) + "k tokens/s";
 }
 
+// "  bleu 30.12  chrf 55.01"
+std::string ValuesText(const std::vector<MetricValue>& values) {
+  std::string text;
+  for (const MetricValue& v : values) {
+    const int digits = v.name == "cross-entropy" ? 4 : 2;
+    text += "  " + v.name + " " + FormatFixed(v.value, digits);
+  }
+  return text;
+}
+
+nlohmann::ordered_json ValuesJson(const std::vector<MetricValue>& values) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const MetricValue& v : values) {
+    const bool nats = v.name == "cross-entropy";
+    json[nats ? "cross_entropy" : v.name] = v.value;
+    if (nats) json["perplexity"] = std::exp(v.value);
+  }
+  return json;
+}
+
 }  // namespace
 
 void TrainReport::Tally::Add(const UpdateResult& result, double seconds_taken) {
@@ -79,15 +99,12 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
                      FormatFixed(epochs, 2) + "  loss " +
                      FormatFixed(since_validation_.MeanLoss(), 3) + "  " +
                      RateText(since_validation_.TokensPerSecond());
-  nlohmann::ordered_json scores = nlohmann::ordered_json::object();
-  for (const MetricValue& v : values) {
-    const bool nats = v.name == "cross-entropy";
-    text += "  " + v.name + " " + FormatFixed(v.value, nats ? 4 : 2);
-    scores[nats ? "cross_entropy" : v.name] = v.value;
-    if (nats) scores["perplexity"] = std::exp(v.value);
-  }
+  text += ValuesText(values);
   if (!values.empty()) {
-    scores["best"] = std::abs(position.best);
+    nlohmann::ordered_json scores = ValuesJson(values);
+    if (std::isfinite(position.best[0])) {
+      scores["best"] = std::abs(position.best[0]);
+    }
     scores["stalled"] = position.stalled;
     text += position.stalled == 0
                 ? "  best"
@@ -102,6 +119,24 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
   tool_.Note(text);
   since_validation_ = {};
   last_ = Clock::now();
+}
+
+void TrainReport::Averaged(const std::vector<MetricValue>& values,
+                           const TrainingPosition& position, int64_t step,
+                           double epochs) {
+  std::string updates;
+  for (const Checkpoint& c : position.checkpoints) {
+    updates += (updates.empty() ? "" : ", ") + std::to_string(c.step);
+  }
+  tool_.Note("average of the weights after updates " + updates +
+             ValuesText(values));
+  if (values.empty()) return;
+  tool_.Log({{"step", step},
+             {"epoch", epochs},
+             {"averaged", position.checkpoints.size()},
+             {"seconds", Seconds()},
+             {"memory_bytes", PeakMemoryBytes()},
+             {"validation", ValuesJson(values)}});
 }
 
 }  // namespace pipeformer

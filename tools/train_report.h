@@ -26,6 +26,10 @@ class TrainReport {
   void Validated(const std::vector<MetricValue>& values,
                  const TrainingPosition& position, int64_t step, double epochs);
 
+  // After the validation of the average that ends a training.
+  void Averaged(const std::vector<MetricValue>& values,
+                const TrainingPosition& position, int64_t step, double epochs);
+
   // Seconds since this run began.
   double Seconds() const;
 

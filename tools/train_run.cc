@@ -1,7 +1,6 @@
 #include "tools/train_run.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,10 +8,12 @@
 #include "formats/input.h"
 #include "formats/model_config.h"
 #include "formats/model_file.h"
-#include "formats/output_file.h"
 #include "formats/sha256.h"
+#include "formats/tensor_file.h"
 #include "formats/training_state.h"
 #include "lib/base/error.h"
+#include "lib/train/divergence.h"
+#include "tools/checkpoints.h"
 #include "tools/subword_sampler.h"
 #include "tools/support/interrupt.h"
 #include "tools/train_report.h"
@@ -43,25 +44,12 @@ std::string LeftOut(const TrainingData& data) {
          std::to_string(data.num_long()) + " too long left out";
 }
 
-// Fails now, not after hours, where the model cannot be written.
-void CheckModelPath(const std::string& path) {
-  if (path.empty() || path == "-") {
-    ThrowUsage("--model is '" + path +
-               "'; name a file, FILE.state is written beside it");
-  }
-  if (std::filesystem::exists(path) &&
-      !std::filesystem::is_regular_file(path)) {
-    throw Error(ExitCode::kCannotCreate,
-                path + ": is no regular file; --model names a file");
-  }
-  OutputFile probe(path);  // created and, not committed, removed
-}
-
 class TrainRun : public TrainingListener {
  public:
   TrainRun(Tool& tool, TrainSettings& settings)
       : tool_(tool),
         settings_(settings),
+        checkpoints_(settings),
         pool_(static_cast<int>(tool.options().threads)),
         vocabularies_(LoadVocabularies(settings.vocabs)) {
     ReadData();
@@ -70,16 +58,19 @@ class TrainRun : public TrainingListener {
 
   void Run() {
     identity_ = Identity();
-    if (!settings_.restart && std::filesystem::exists(StateFile())) Resume();
+    if (settings_.restart) checkpoints_.RemoveState();
+    if (checkpoints_.HasState()) Resume();
+    checkpoints_.RemoveOthers(position_);  // left by a run that was killed
     InterruptFlag::Install();
     report_.emplace(tool_);  // its clock is the training's
-    if (!RunTraining(*trainer_, corpus_, loop_, *this, position_)) {
-      SaveState();
-      report_.reset();
-      tool_.Note("interrupted after update " + std::to_string(step()) +
-                 "; the same command continues from here");
-      InterruptFlag::Raise();
+    if (Train()) {
+      if (!position_.checkpoints.empty()) AverageCheckpoints();
+      return;
     }
+    report_.reset();
+    tool_.Note("interrupted after update " + std::to_string(step()) +
+               "; the same command continues from here");
+    InterruptFlag::Raise();
   }
 
   void BeginEpoch(int64_t number) override {
@@ -90,22 +81,27 @@ class TrainRun : public TrainingListener {
     report_->Updated(report, Epochs());
   }
 
-  double Validate(const TrainingPosition&) override {
+  std::vector<double> Validate(const TrainingPosition&) override {
     UpdateInference();
-    if (!validator_) return 0;
-    values_ = validator_->Validate(*trainer_, *inference_);
-    const MetricValue& first = values_.front();
-    return first.name == "cross-entropy" ? -first.value : first.value;
+    if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
+    std::vector<double> goodness;
+    for (const MetricValue& v : values_) {
+      goodness.push_back(v.name == "cross-entropy" ? -v.value : v.value);
+    }
+    return goodness;
   }
 
-  // The state is written last: a run that is killed between the two validates
-  // again and writes the same model.
-  void Validated(const TrainingPosition& position, bool is_best) override {
+  void Validated(const TrainingPosition& position,
+                 const std::vector<bool>& is_best) override {
     report_->Validated(values_, position, step(), Epochs());
-    if (is_best || !settings_.keep_best) {
-      WriteModel(*inference_, vocabularies_, settings_.model);
-    }
-    SaveState();
+    checkpoints_.WriteModels(*inference_, vocabularies_, position, step(),
+                             is_best);
+    Save(position);
+    checkpoints_.RemoveOthers(position);
+  }
+
+  void Save(const TrainingPosition& position) override {
+    checkpoints_.WriteState(identity_, *network_, trainer_->state(), position);
   }
 
   bool Interrupted() override { return InterruptFlag::IsSet(); }
@@ -181,7 +177,9 @@ class TrainRun : public TrainingListener {
              .schedule = settings_.schedule,
              .after = settings_.after,
              .valid_freq = settings_.valid_freq,
+             .save_freq = settings_.save_freq,
              .early_stopping = validator_ ? settings_.early_stopping : 0,
+             .checkpoints = settings_.checkpoints,
              .seed = tool_.options().seed};
     updates_per_epoch_ = UpdatesPerEpoch(corpus_, loop_);
     tool_.Note(std::to_string(network_->parameters().size()) + " parameters, " +
@@ -189,10 +187,28 @@ class TrainRun : public TrainingListener {
   }
 
   void Resume() {
-    ReadTrainingState(StateFile(), identity_, network_->parameters(),
-                      trainer_->state(), position_);
+    checkpoints_.Resume(identity_, *network_, trainer_->state(), position_);
     tool_.Note("resuming after update " + std::to_string(step()) +
                (position_.stopped_early ? ", which stopped early" : ""));
+  }
+
+  // As RunTraining; a divergence says where its pairs come from.
+  bool Train() {
+    try {
+      return RunTraining(*trainer_, corpus_, loop_, *this, position_);
+    } catch (const Divergence& divergence) {
+      throw Error(divergence.code(),
+                  std::string(divergence.what()) + "; its batch is " +
+                      train_->places().List(divergence.batch()));
+    }
+  }
+
+  void AverageCheckpoints() {
+    checkpoints_.Average(vocabularies_, position_, *inference_);
+    inference_->Pack();
+    if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
+    report_->Averaged(values_, position_, step(), Epochs());
+    checkpoints_.WriteModel(*inference_, vocabularies_);
   }
 
   // The weights that are validated and saved: the averages where there are.
@@ -205,13 +221,6 @@ class TrainRun : public TrainingListener {
     inference_->Pack();
   }
 
-  void SaveState() const {
-    WriteTrainingState(network_->parameters(), trainer_->state(), position_,
-                       identity_, StateFile());
-  }
-
-  std::string StateFile() const { return settings_.model + ".state"; }
-
   int64_t step() const { return trainer_->state().step; }
 
   double Epochs() const {
@@ -222,18 +231,32 @@ class TrainRun : public TrainingListener {
 
   // What a resumed run must have in common with the one that began.
   TrainingIdentity Identity() const {
-    TrainingIdentity identity = OptionIdentity(settings_);
+    TrainingIdentity identity = TrainingIdentity::object();
+    const auto add = [&](const char* what,
+                         const std::vector<std::string>& files,
+                         const std::string& sha256) {
+      identity[what] = IdentityOfFiles(files, sha256);
+    };
+    // What changes other hashes comes before them, so that it is what is named.
+    const std::vector<std::string>& vocabs = settings_.vocabs;
+    add("source vocabulary", {vocabs.front()},
+        Sha256Hex(vocabularies_.source->model()));
+    add("target vocabulary", {vocabs.back()},
+        Sha256Hex(vocabularies_.target->model()));
+    identity.update(OptionIdentity(settings_));
     identity["--seed"] = tool_.options().seed;
     identity["--threads"] = tool_.options().threads;
-    identity["training pairs"] = train_->Hash();
-    identity["validation pairs"] = valid_ ? valid_->Hash() : "";
-    identity["source vocabulary"] = Sha256Hex(vocabularies_.source->model());
-    identity["target vocabulary"] = Sha256Hex(vocabularies_.target->model());
+    const std::string& init = settings_.init_model;
+    add("--init-model", {init},
+        init.empty() ? "" : TensorFile::Open(init).Metadata("sha256.weights"));
+    add("training pairs", settings_.train_sets, train_->Hash());
+    add("validation pairs", settings_.valid_sets, valid_ ? valid_->Hash() : "");
     return identity;
   }
 
   Tool& tool_;
   TrainSettings& settings_;
+  Checkpoints checkpoints_;
   WorkerPool pool_;
   VocabularyPair vocabularies_;
   std::optional<TrainReport> report_;
@@ -255,7 +278,6 @@ class TrainRun : public TrainingListener {
 
 void RunTrain(Tool& tool, TrainSettings& settings) {
   CompleteSettings(settings, tool.options().seed);
-  CheckModelPath(settings.model);
   TrainRun(tool, settings).Run();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/model_config.h"
 #include "lib/nn/config.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
@@ -15,6 +16,13 @@
 #include "tools/subword_sampler.h"
 
 namespace pipeformer {
+
+inline constexpr EnumNames<ScheduleKind> kScheduleNames = {
+    {"inverse-sqrt", ScheduleKind::kInverseSqrt},
+    {"noam", ScheduleKind::kNoam},
+    {"cosine", ScheduleKind::kCosine},
+    {"linear", ScheduleKind::kLinear},
+    {"constant", ScheduleKind::kConstant}};
 
 struct TrainSettings {
   std::vector<std::string> train_sets = {"-"};
@@ -41,9 +49,12 @@ struct TrainSettings {
   int64_t optimizer_delay = 1;
   Stretch after{.epochs = 30};
   Stretch valid_freq{.epochs = 1};
+  Stretch save_freq{.seconds = 300};
   std::vector<std::string> valid_metrics = {"cross-entropy"};
   int64_t early_stopping = 10;
   bool keep_best = false;
+  std::optional<int64_t> average_last, average_best;  // checkpoints
+  CheckpointRule checkpoints;                         // as these two say
   bool restart = false;
 };
 

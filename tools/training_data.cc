@@ -62,7 +62,6 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
       }
     }
   }
-  EncodeWaiting();
 }
 
 std::string TrainingData::Hash() const {
@@ -76,36 +75,39 @@ std::string TrainingData::Hash() const {
 
 void TrainingData::ReadLines(const std::string& file, const std::string& from) {
   LineReader reader(OpenInput(file), tool_.options().invalid_utf8);
+  places_.BeginFile(reader.name(), Numbering::kLines);
   for (Line line; reader.Next(&line);) {
     tool_.CountReplaced(line.num_replaced);
-    const std::string place = reader.Place(line.number);
+    const Origin origin = {reader.Place(line.number), line.number};
     try {
       if (!line.error.empty()) ThrowBadData(line.error);
       if (line.text.empty()) {
         ++num_blank_;
       } else {
-        WaitLine(line.text, from, place);
+        WaitLine(line.text, from, origin);
       }
     } catch (const Error& error) {
       tool_.BadRecord(error.what());
     }
   }
+  EncodeWaiting();
 }
 
 void TrainingData::WaitLine(const std::string& text, const std::string& from,
-                            const std::string& place) {
+                            const Origin& origin) {
+  const std::string& place = origin.place;
   if (from == "text") {
-    Wait("", text, place);
+    Wait("", text, origin);
   } else if (from == "tsv") {
     TextPair pair = SplitPair(text, place);
-    Wait(std::move(pair.source), std::move(pair.target), place);
+    Wait(std::move(pair.source), std::move(pair.target), origin);
   } else {
     Json record = ParseRecord(text, place);
     RefuseErrorRecord(record, place);
     if (units_ == TrainedOn::kSentences) {
-      Wait("", std::move(record), place);
+      Wait("", std::move(record), origin);
     } else if (IsPairRecord(record)) {
-      Wait(std::move(record["source"]), std::move(record["target"]), place);
+      Wait(std::move(record["source"]), std::move(record["target"]), origin);
     } else {
       ThrowBadData(place +
                    ": the record has no 'source' and 'target'; a language "
@@ -118,11 +120,12 @@ void TrainingData::ReadParallel(const std::string& source,
                                 const std::string& target) {
   LineReader sources(OpenInput(source), tool_.options().invalid_utf8);
   LineReader targets(OpenInput(target), tool_.options().invalid_utf8);
+  places_.BeginFile(sources.name(), Numbering::kLines);
   for (int64_t count = 0;; ++count) {
     Line from, to;
     const bool has_source = sources.Next(&from);
     const bool has_target = targets.Next(&to);
-    if (!has_source && !has_target) return;
+    if (!has_source && !has_target) break;
     if (has_source != has_target) {
       const int64_t more =
           count + 1 + CountLines(has_source ? sources : targets);
@@ -135,14 +138,17 @@ void TrainingData::ReadParallel(const std::string& source,
     tool_.CountReplaced(from.num_replaced + to.num_replaced);
     if (from.error.empty() && to.error.empty()) {
       Wait(std::move(from.text), std::move(to.text),
-           sources.Place(from.number));
+           {sources.Place(from.number), from.number});
     } else {
       tool_.BadRecord(from.error.empty() ? to.error : from.error);
     }
   }
+  EncodeWaiting();
 }
 
 void TrainingData::ReadTensors(const std::string& file) {
+  places_.BeginFile(file == "-" ? "standard input" : file, Numbering::kRecords);
+  num_records_ = 0;
   if (file != "-") {
     AddPacked(TensorFile::Open(file));
     return;
@@ -151,10 +157,11 @@ void TrainingData::ReadTensors(const std::string& file) {
   while (const auto frame = frames.Next()) AddPacked(frame->tensors);
 }
 
-void TrainingData::Wait(Json source, Json target, const std::string& place) {
+void TrainingData::Wait(Json source, Json target, const Origin& origin) {
   waiting_.push_back({.source = std::move(source),
                       .target = std::move(target),
-                      .place = place,
+                      .place = origin.place,
+                      .number = origin.number,
                       .encoded_source = {},
                       .encoded_target = {},
                       .problem = {}});
@@ -213,14 +220,14 @@ void TrainingData::AddPacked(const TensorFile& file) {
 
 void TrainingData::AddPackedPair(std::span<const int32_t> source,
                                  std::span<const int32_t> target) {
-  if (Add(source, target) && keep_text_ != KeepText::kNone) {
+  if (Add(source, target, num_records_++) && keep_text_ != KeepText::kNone) {
     target_text_.push_back(vocabularies_.target->Decode(target));
   }
 }
 
 void TrainingData::AddEncoded(const Waiting& pair) {
   const Sentence& target = pair.encoded_target;
-  if (!Add(pair.encoded_source.ids, target.ids)) return;
+  if (!Add(pair.encoded_source.ids, target.ids, pair.number)) return;
   if (keep_text_ == KeepText::kNone) return;
   target_text_.push_back(target.text.empty()
                              ? vocabularies_.target->Decode(target.ids)
@@ -232,7 +239,7 @@ void TrainingData::AddEncoded(const Waiting& pair) {
 
 // False where the pair is left out.
 bool TrainingData::Add(std::span<const int32_t> source,
-                       std::span<const int32_t> target) {
+                       std::span<const int32_t> target, int64_t number) {
   const bool sentences = units_ == TrainedOn::kSentences;
   if ((source.empty() && !sentences) || target.empty()) {
     ++num_blank_;
@@ -245,6 +252,7 @@ bool TrainingData::Add(std::span<const int32_t> source,
   }
   source_.Add(source);
   target_.Add(target);
+  places_.Add(number);
   return true;
 }
 

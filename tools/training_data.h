@@ -13,6 +13,7 @@
 #include "formats/records.h"
 #include "lib/base/worker_pool.h"
 #include "lib/data/corpus.h"
+#include "tools/pair_places.h"
 #include "tools/support/tool.h"
 
 namespace pipeformer {
@@ -51,6 +52,9 @@ class TrainingData {
   int64_t num_blank() const { return num_blank_; }
   int64_t num_long() const { return num_long_; }
 
+  // Where the pairs stand.
+  const PairPlaces& places() const { return places_; }
+
   // SHA-256 of all ids, for telling corpora apart.
   std::string Hash() const;
 
@@ -59,23 +63,31 @@ class TrainingData {
   struct Waiting {
     Json source, target;
     std::string place;
+    int64_t number;  // of its line
     Sentence encoded_source, encoded_target;
     std::string problem;
+  };
+
+  // A line of input and where it stands.
+  struct Origin {
+    std::string place;  // for messages
+    int64_t number;
   };
 
   void ReadLines(const std::string& file, const std::string& from);
   void ReadParallel(const std::string& source, const std::string& target);
   void ReadTensors(const std::string& file);
   void WaitLine(const std::string& text, const std::string& from,
-                const std::string& place);
-  void Wait(Json source, Json target, const std::string& place);
+                const Origin& origin);
+  void Wait(Json source, Json target, const Origin& origin);
   void EncodeWaiting();
   void Encode(Waiting& pair) const;
   void AddEncoded(const Waiting& pair);
   void AddPacked(const TensorFile& file);
   void AddPackedPair(std::span<const int32_t> source,
                      std::span<const int32_t> target);
-  bool Add(std::span<const int32_t> source, std::span<const int32_t> target);
+  bool Add(std::span<const int32_t> source, std::span<const int32_t> target,
+           int64_t number);
 
   Tool& tool_;
   const VocabularyPair& vocabularies_;
@@ -86,6 +98,8 @@ class TrainingData {
   std::vector<Waiting> waiting_;
   PackedIds source_, target_;
   std::vector<std::string> source_text_, target_text_;
+  PairPlaces places_;
+  int64_t num_records_ = 0;  // of this packed file so far
   int64_t num_blank_ = 0;
   int64_t num_long_ = 0;
 };

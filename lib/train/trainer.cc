@@ -5,11 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "lib/base/error.h"
+#include "lib/base/finite.h"
 #include "lib/nn/context.h"
 #include "lib/nn/ragged.h"
 #include "lib/ops/adam.h"
 #include "lib/ops/vector_ops.h"
+#include "lib/train/divergence.h"
 
 namespace pipeformer {
 namespace {
@@ -26,6 +27,21 @@ void Add(const LossSum& from, LossSum& to) {
   to.smoothed += from.smoothed;
   to.plain += from.plain;
   to.pieces += from.pieces;
+}
+
+// The name of the first parameter whose part of `buffer`, which has the size
+// of all of them, is not finite; empty where there is none.
+std::string FirstNotFinite(const ParameterTable& parameters,
+                           std::span<const float> buffer) {
+  std::string name;
+  parameters.ForEachParameter([&](const Parameter& p) {
+    if (name.empty() &&
+        !AllFinite(buffer.subspan(static_cast<size_t>(p.offset),
+                                  static_cast<size_t>(p.size())))) {
+      name = p.name;
+    }
+  });
+  return name;
 }
 
 }  // namespace
@@ -100,17 +116,47 @@ UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   }
   RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
   result.gradient_norm = SumGradients();
-  if (!std::isfinite(result.loss.plain) ||
-      !std::isfinite(result.gradient_norm)) {
-    ThrowBadData("training diverged at update " +
-                 std::to_string(state_.step + 1) +
-                 ": the loss or its gradient is not finite; lower "
-                 "--learn-rate, lengthen --lr-warmup or set --clip-norm");
-  }
+  CheckUpdate(result, batch);
   const bool clip =
       options_.clip_norm > 0 && result.gradient_norm > options_.clip_norm;
   Step(learning_rate, clip ? options_.clip_norm / result.gradient_norm : 1);
+  last_batch_ = batch;
   return result;
+}
+
+void Trainer::CheckUpdate(const UpdateResult& result,
+                          const Batch& batch) const {
+  if (std::isfinite(result.loss.plain) && std::isfinite(result.loss.smoothed) &&
+      std::isfinite(result.gradient_norm)) {
+    return;
+  }
+  CheckFinite();  // the cause may be one update older
+  const int64_t step = state_.step + 1;
+  if (!std::isfinite(result.loss.plain) ||
+      !std::isfinite(result.loss.smoothed)) {
+    throw Divergence(step, "the loss", batch);
+  }
+  const std::string name =
+      FirstNotFinite(model_.parameters(), workers_[0]->gradients);
+  throw Divergence(
+      step,
+      name.empty() ? "the norm of the gradients" : "the gradient of " + name,
+      batch);
+}
+
+void Trainer::CheckFinite() const {
+  const ParameterTable& parameters = model_.parameters();
+  const auto check = [&](const char* what, std::span<const float> buffer) {
+    if (buffer.empty()) return;
+    const std::string name = FirstNotFinite(parameters, buffer);
+    if (name.empty()) return;
+    throw Divergence(state_.step, what + name, last_batch_);
+  };
+  check("the parameter ",
+        {parameters.values(), static_cast<size_t>(parameters.size())});
+  check("Adam's first moment of ", state_.first_moment);
+  check("Adam's second moment of ", state_.second_moment);
+  check("the average of ", state_.averages);
 }
 
 void Trainer::RunShards(const Batch& batch, float gradient_scale,

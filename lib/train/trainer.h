@@ -53,9 +53,14 @@ class Trainer {
           const TrainerOptions& options, WorkerPool& pool);
   ~Trainer();
 
-  // One update over the pairs of `batch`. Throws Error (65) when the loss or
-  // the gradient is not finite; the model is then as before.
+  // One update over the pairs of `batch`. Throws Divergence, naming the first
+  // of weights, loss and gradients that is not finite; the model is then as
+  // before.
   UpdateResult Update(const Batch& batch, double learning_rate);
+
+  // Throws Divergence where the last update left a weight, a moment or an
+  // average that is not finite: what must not be saved.
+  void CheckFinite() const;
 
   // The cross-entropy of the targets of a corpus, without smoothing.
   LossSum Evaluate(const Transformer& model, const PairCorpus& corpus);
@@ -72,6 +77,7 @@ class Trainer {
 
   void RunShards(const Batch& batch, float gradient_scale, LossSum& sum);
   double SumGradients();
+  void CheckUpdate(const UpdateResult& result, const Batch& batch) const;
   void Step(double learning_rate, double gradient_scale);
   void ForEachRange(const std::function<void(int64_t, int64_t, int)>& run);
 
@@ -82,6 +88,7 @@ class Trainer {
   WorkerPool& pool_;
   OptimizerState state_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  Batch last_batch_;  // of the last update
 };
 
 }  // namespace pipeformer
