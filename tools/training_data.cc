@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iostream>
 #include <utility>
 
 #include "formats/input.h"
 #include "formats/sha256.h"
-#include "formats/tensor_stream.h"
 #include "lib/base/error.h"
 #include "tools/forced_pairs.h"
 
@@ -22,22 +20,6 @@ int64_t CountLines(LineReader& reader) {
   return count;
 }
 
-// Refuses a packed side that `vocabulary` did not make.
-void CheckPacked(const TensorFile& file, const PackedSide& side,
-                 const std::string& hash, const Vocabulary& vocabulary) {
-  if (Sha256Hex(vocabulary.model()) != hash) {
-    ThrowBadData(file.source_name() +
-                 ": was packed with another vocabulary than --vocabs names; "
-                 "pack it again");
-  }
-  const auto most = std::max_element(side.ids.begin(), side.ids.end());
-  if (most != side.ids.end() && *most >= vocabulary.size()) {
-    ThrowBadData(file.source_name() + ": holds the id " +
-                 std::to_string(*most) + ", the vocabulary has " +
-                 std::to_string(vocabulary.size()) + " pieces; pack it again");
-  }
-}
-
 }  // namespace
 
 TrainingData::TrainingData(Tool& tool, const DataSource& source,
@@ -49,27 +31,31 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
       max_length_(source.max_length),
       keep_text_(source.keep_text) {
   const auto& files = source.files;
-  if (source.from == "text" && units_ == TrainedOn::kPairs) {
+  if (source.from == "tensors") {
+    OpenPacked(files);
+  } else if (source.from == "text" && units_ == TrainedOn::kPairs) {
     for (size_t i = 0; i + 1 < files.size(); i += 2) {
       ReadParallel(files[i], files[i + 1]);
     }
   } else {
-    for (const std::string& file : files) {
-      if (source.from == "tensors") {
-        ReadTensors(file);
-      } else {
-        ReadLines(file, source.from);
-      }
-    }
+    for (const std::string& file : files) ReadLines(file, source.from);
   }
   EncodeWaiting();
 }
 
 std::string TrainingData::Hash() const {
   Sha256 hash;
-  for (const PackedIds* side : {&source_, &target_}) {
-    hash.Update(std::as_bytes(std::span(side->ids)));
-    hash.Update(std::as_bytes(std::span(side->offsets)));
+  const PairCorpus pairs = corpus();
+  for (const IdList* side : {&pairs.source, &pairs.target}) {
+    for (int64_t s = 0; s < side->size(); ++s) {
+      hash.Update(std::as_bytes((*side)[s]));
+    }
+    int64_t offset = 0;
+    hash.Update(std::as_bytes(std::span(&offset, 1)));
+    for (int64_t s = 0; s < side->size(); ++s) {
+      offset += static_cast<int64_t>((*side)[s].size());
+      hash.Update(std::as_bytes(std::span(&offset, 1)));
+    }
   }
   return hash.HexDigest();
 }
@@ -142,13 +128,16 @@ void TrainingData::ReadParallel(const std::string& source,
   }
 }
 
-void TrainingData::ReadTensors(const std::string& file) {
-  if (file != "-") {
-    AddPacked(TensorFile::Open(file));
-    return;
+void TrainingData::OpenPacked(const std::vector<std::string>& files) {
+  packed_.emplace(units_, vocabularies_);
+  for (const std::string& file : files) packed_->Open(file);
+  packed_->Keep(
+      [this](auto source, auto target) { return Keeps(source, target); });
+  if (keep_text_ == KeepText::kNo) return;
+  const IdList targets = packed_->corpus().target;
+  for (int64_t s = 0; s < targets.size(); ++s) {
+    target_text_.push_back(vocabularies_.target->Decode(targets[s]));
   }
-  TensorStreamReader frames(std::cin, "standard input");
-  while (const auto frame = frames.Next()) AddPacked(frame->tensors);
 }
 
 void TrainingData::Wait(Json source, Json target, const std::string& place) {
@@ -188,43 +177,25 @@ void TrainingData::Encode(Waiting& pair) const {
   }
 }
 
-void TrainingData::AddPacked(const TensorFile& file) {
-  const PackedCorpus packed = ReadPackedCorpus(file);
+bool TrainingData::Keeps(std::span<const int32_t> source,
+                         std::span<const int32_t> target) {
   const bool sentences = units_ == TrainedOn::kSentences;
-  if (packed.sides.size() != (sentences ? 1 : 2)) {
-    ThrowBadData(file.source_name() +
-                 (sentences
-                      ? ": holds pairs, not sentences; --lm-data pairs learns "
-                        "from them"
-                      : ": holds sentences, not pairs; pack `source TAB "
-                        "target` lines with tokenize --from tsv, or teach a "
-                        "language model with --lm-data sentences"));
+  if ((source.empty() && !sentences) || target.empty()) {
+    ++num_blank_;
+    return false;
   }
-  const auto& hashes = packed.vocabulary_hashes;
-  CheckPacked(file, packed.sides[0], hashes.front(), *vocabularies_.source);
-  CheckPacked(file, packed.sides.back(), hashes.back(), *vocabularies_.target);
-  for (size_t i = 0; i < packed.sides[0].num_sentences(); ++i) {
-    if (sentences) {
-      Add({}, packed.sides[0].At(i), "");
-    } else {
-      Add(packed.sides[0].At(i), packed.sides[1].At(i), "");
-    }
+  if (static_cast<int64_t>(std::max(source.size(), target.size())) >
+      max_length_) {
+    ++num_long_;
+    return false;
   }
+  return true;
 }
 
 void TrainingData::Add(std::span<const int32_t> source,
                        std::span<const int32_t> target,
                        const std::string& target_text) {
-  const bool sentences = units_ == TrainedOn::kSentences;
-  if ((source.empty() && !sentences) || target.empty()) {
-    ++num_blank_;
-    return;
-  }
-  if (static_cast<int64_t>(std::max(source.size(), target.size())) >
-      max_length_) {
-    ++num_long_;
-    return;
-  }
+  if (!Keeps(source, target)) return;
   source_.Add(source);
   target_.Add(target);
   if (keep_text_ == KeepText::kNo) return;

@@ -1,9 +1,11 @@
 // The pairs, or sentences, that `train` learns from or validates on, as ids,
-// from any of the formats it reads.
+// from any of the formats it reads. Text becomes ids in memory, 4 bytes a piece
+// and 16 a pair; packed files stay where they are (packed_pairs.h).
 #ifndef PIPEFORMER_TOOLS_TRAINING_DATA_H_
 #define PIPEFORMER_TOOLS_TRAINING_DATA_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "formats/records.h"
 #include "lib/base/worker_pool.h"
 #include "lib/data/corpus.h"
+#include "tools/packed_pairs.h"
 #include "tools/support/tool.h"
 
 namespace pipeformer {
@@ -31,15 +34,17 @@ struct DataSource {
 
 class TrainingData {
  public:
-  // Reads everything. Pairs with a blank or too long side are left out and
-  // counted; a bad record is told (Tool::BadRecord) and left out. Throws Error
-  // (65, 66) where two files differ in their number of lines, a tensor file is
-  // damaged or was packed with another vocabulary, or a file is missing.
+  // Reads text, opens packed files. Pairs with a blank or too long side are
+  // left out and counted; a bad record is told (Tool::BadRecord) and left out.
+  // Throws Error (65, 66) where two files differ in their number of lines, a
+  // tensor file is damaged or was packed with another vocabulary, or a file is
+  // missing.
   TrainingData(Tool& tool, const DataSource& source,
                const VocabularyPair& vocabularies, WorkerPool& pool);
 
   // Of sentences every source is empty.
   PairCorpus corpus() const {
+    if (packed_) return packed_->corpus();
     return {{source_.ids, source_.offsets}, {target_.ids, target_.offsets}};
   }
 
@@ -49,7 +54,7 @@ class TrainingData {
   int64_t num_blank() const { return num_blank_; }
   int64_t num_long() const { return num_long_; }
 
-  // SHA-256 of all ids, for telling corpora apart.
+  // SHA-256 of all ids, for telling corpora apart: the same in every format.
   std::string Hash() const;
 
  private:
@@ -63,13 +68,13 @@ class TrainingData {
 
   void ReadLines(const std::string& file, const std::string& from);
   void ReadParallel(const std::string& source, const std::string& target);
-  void ReadTensors(const std::string& file);
+  void OpenPacked(const std::vector<std::string>& files);
   void WaitLine(const std::string& text, const std::string& from,
                 const std::string& place);
   void Wait(Json source, Json target, const std::string& place);
   void EncodeWaiting();
   void Encode(Waiting& pair) const;
-  void AddPacked(const TensorFile& file);
+  bool Keeps(std::span<const int32_t> source, std::span<const int32_t> target);
   void Add(std::span<const int32_t> source, std::span<const int32_t> target,
            const std::string& target_text);
 
@@ -81,6 +86,7 @@ class TrainingData {
   KeepText keep_text_;
   std::vector<Waiting> waiting_;
   PackedIds source_, target_;
+  std::optional<PackedPairs> packed_;
   std::vector<std::string> target_text_;
   int64_t num_blank_ = 0;
   int64_t num_long_ = 0;

@@ -178,7 +178,7 @@ void Trainer::Step(double learning_rate, double gradient_scale) {
 }
 
 LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
-  const std::vector<Batch> batches =
+  const EpochBatches batches =
       MakeEpoch(corpus, {.batch_rows = options_.shard_rows / 2}, Random(0));
   std::vector<LossSum> losses(batches.size());
   pool_.Run([&](int w) {
@@ -187,7 +187,8 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
     for (size_t i = static_cast<size_t>(w); i < batches.size();
          i += workers_.size()) {
       worker.arena.Rewind({});
-      Fill(corpus, batches[i], pairs);
+      const Batch batch = batches[i];
+      Fill(corpus, batch, pairs);
       Context context{.arena = worker.arena};
       const Variable hidden = model.Predict(context, pairs);
       losses[i] = model.Loss(context, hidden, pairs.targets().ids, {});

@@ -27,7 +27,7 @@ class Loop {
 
   bool Run() {
     while (!position_.stopped_early) {
-      const std::vector<Batch> epoch = Epoch(position_.epoch);
+      const EpochBatches epoch = Epoch(position_.epoch);
       updates_per_epoch_ = static_cast<double>(epoch.size());
       // A resumed run may validate less often than the one before.
       position_.validations = std::min(position_.validations, ValidationsDue());
@@ -47,7 +47,7 @@ class Loop {
   }
 
  private:
-  std::vector<Batch> Epoch(int64_t number) const {
+  EpochBatches Epoch(int64_t number) const {
     return MakeEpoch(corpus_, options_.batcher,
                      ChanceOf(options_).Fork(static_cast<uint64_t>(number)));
   }

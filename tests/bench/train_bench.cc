@@ -125,7 +125,7 @@ void Run(const Case& c, WorkerPool& pool) {
   model.parameters().Allocate();
   model.parameters().Initialize(1);
   Trainer trainer(model, corpus, {}, {}, pool);
-  const std::vector<Batch> batches = MakeEpoch(corpus, {}, Random(1));
+  const EpochBatches batches = MakeEpoch(corpus, {}, Random(1));
   trainer.Update(batches[0], 1e-4);  // warm: kernels, arenas
   double product = 0, operations = 0, pieces = 0, seconds = 0;
   for (size_t i = 0; i < std::min<size_t>(5, batches.size()); ++i) {
