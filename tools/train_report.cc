@@ -28,13 +28,14 @@ std::string RateText(double tokens_per_second) {
 
 void TrainReport::Tally::Add(const UpdateResult& result, double seconds_taken) {
   loss += result.loss.smoothed;
+  weight += result.loss.weight;
   target_pieces += result.loss.pieces;
   given_pieces += result.given_pieces;
   seconds += seconds_taken;
 }
 
 double TrainReport::Tally::MeanLoss() const {
-  return loss / static_cast<double>(std::max<int64_t>(target_pieces, 1));
+  return weight > 0 ? loss / weight : 0;
 }
 
 double TrainReport::Tally::TokensPerSecond() const {

@@ -34,7 +34,7 @@ class TrainReport {
 
   // Sums over a stretch of updates.
   struct Tally {
-    double loss = 0;
+    double loss = 0, weight = 0;
     int64_t target_pieces = 0;
     int64_t given_pieces = 0;
     double seconds = 0;

@@ -38,8 +38,13 @@ VocabularyPair LoadVocabularies(const std::vector<std::string>& files) {
 }
 
 std::string LeftOut(const TrainingData& data) {
+  const std::string weightless =
+      data.num_weightless() == 0
+          ? ""
+          : ", " + std::to_string(data.num_weightless()) + " of weight 0";
   return std::to_string(data.num_blank()) + " blank and " +
-         std::to_string(data.num_long()) + " too long left out";
+         std::to_string(data.num_long()) + " too long" + weightless +
+         " left out";
 }
 
 // Fails now, not after hours, where the model cannot be written.
@@ -113,7 +118,8 @@ class TrainRun : public TrainingListener {
                    DataSource{.files = settings_.train_sets,
                               .from = settings_.from,
                               .units = settings_.network.trained_on,
-                              .max_length = settings_.max_length},
+                              .max_length = settings_.max_length,
+                              .notes = settings_.notes},
                    vocabularies_, pool_);
     corpus_ = train_->corpus();
     RequirePairs("--train-sets", *train_);

@@ -12,6 +12,7 @@
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
 #include "lib/train/training_loop.h"
+#include "tools/pair_notes.h"
 
 namespace pipeformer {
 
@@ -23,6 +24,7 @@ struct TrainSettings {
   std::vector<std::string> vocabs;
   std::string model;
   std::string init_model;
+  NoteFiles notes;
   int64_t max_length = 256;  // pieces of either side of a training pair
 
   std::string task = "transformer-base";

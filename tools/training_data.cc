@@ -30,6 +30,7 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
       units_(source.units),
       max_length_(source.max_length),
       keep_text_(source.keep_text) {
+  if (source.notes) notes_.emplace(*source.notes);
   const auto& files = source.files;
   if (source.from == "tensors") {
     OpenPacked(files);
@@ -41,6 +42,11 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
     for (const std::string& file : files) ReadLines(file, source.from);
   }
   EncodeWaiting();
+  if (notes_) notes_->Finish();
+}
+
+PairNote TrainingData::NextNote(const std::string& place) {
+  return notes_ ? notes_->Next(place) : PairNote();
 }
 
 std::string TrainingData::Hash() const {
@@ -57,6 +63,7 @@ std::string TrainingData::Hash() const {
       hash.Update(std::as_bytes(std::span(&offset, 1)));
     }
   }
+  hash.Update(std::as_bytes(std::span(weights_)));
   return hash.HexDigest();
 }
 
@@ -65,12 +72,13 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
   for (Line line; reader.Next(&line);) {
     tool_.CountReplaced(line.num_replaced);
     const std::string place = reader.Place(line.number);
+    const PairNote note = NextNote(place);
     try {
       if (!line.error.empty()) ThrowBadData(line.error);
       if (line.text.empty()) {
         ++num_blank_;
       } else {
-        WaitLine(line.text, from, place);
+        WaitLine(line.text, from, place, note);
       }
     } catch (const Error& error) {
       tool_.BadRecord(error.what());
@@ -79,19 +87,21 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
 }
 
 void TrainingData::WaitLine(const std::string& text, const std::string& from,
-                            const std::string& place) {
+                            const std::string& place, PairNote note) {
   if (from == "text") {
-    Wait("", text, place);
+    Wait("", text, place, note);
   } else if (from == "tsv") {
     TextPair pair = SplitPair(text, place);
-    Wait(std::move(pair.source), std::move(pair.target), place);
+    Wait(std::move(pair.source), std::move(pair.target), place, note);
   } else {
     Json record = ParseRecord(text, place);
     RefuseErrorRecord(record, place);
+    if (notes_) notes_->ReadKeys(record, place, &note);
     if (units_ == TrainedOn::kSentences) {
-      Wait("", std::move(record), place);
+      Wait("", std::move(record), place, note);
     } else if (IsPairRecord(record)) {
-      Wait(std::move(record["source"]), std::move(record["target"]), place);
+      Wait(std::move(record["source"]), std::move(record["target"]), place,
+           note);
     } else {
       ThrowBadData(place +
                    ": the record has no 'source' and 'target'; a language "
@@ -119,9 +129,10 @@ void TrainingData::ReadParallel(const std::string& source,
                    "; both must have the same number");
     }
     tool_.CountReplaced(from.num_replaced + to.num_replaced);
+    const std::string place = sources.Place(from.number);
+    const PairNote note = NextNote(place);
     if (from.error.empty() && to.error.empty()) {
-      Wait(std::move(from.text), std::move(to.text),
-           sources.Place(from.number));
+      Wait(std::move(from.text), std::move(to.text), place, note);
     } else {
       tool_.BadRecord(from.error.empty() ? to.error : from.error);
     }
@@ -131,8 +142,12 @@ void TrainingData::ReadParallel(const std::string& source,
 void TrainingData::OpenPacked(const std::vector<std::string>& files) {
   packed_.emplace(units_, vocabularies_);
   for (const std::string& file : files) packed_->Open(file);
-  packed_->Keep(
-      [this](auto source, auto target) { return Keeps(source, target); });
+  int64_t number = 0;
+  packed_->Keep([&](auto source, auto target) {
+    return Keeps(
+        source, target,
+        NextNote("record " + std::to_string(number++) + " of --train-sets"));
+  });
   if (keep_text_ == KeepText::kNo) return;
   const IdList targets = packed_->corpus().target;
   for (int64_t s = 0; s < targets.size(); ++s) {
@@ -140,10 +155,12 @@ void TrainingData::OpenPacked(const std::vector<std::string>& files) {
   }
 }
 
-void TrainingData::Wait(Json source, Json target, const std::string& place) {
+void TrainingData::Wait(Json source, Json target, const std::string& place,
+                        PairNote note) {
   waiting_.push_back({.source = std::move(source),
                       .target = std::move(target),
                       .place = place,
+                      .note = note,
                       .encoded_source = {},
                       .encoded_target = {},
                       .problem = {}});
@@ -157,8 +174,7 @@ void TrainingData::EncodeWaiting() {
   });
   for (const Waiting& pair : waiting_) {
     if (pair.problem.empty()) {
-      Add(pair.encoded_source.ids, pair.encoded_target.ids,
-          pair.encoded_target.text);
+      Add(pair);
     } else {
       tool_.BadRecord(pair.problem);
     }
@@ -178,7 +194,8 @@ void TrainingData::Encode(Waiting& pair) const {
 }
 
 bool TrainingData::Keeps(std::span<const int32_t> source,
-                         std::span<const int32_t> target) {
+                         std::span<const int32_t> target,
+                         const PairNote& note) {
   const bool sentences = units_ == TrainedOn::kSentences;
   if ((source.empty() && !sentences) || target.empty()) {
     ++num_blank_;
@@ -189,18 +206,28 @@ bool TrainingData::Keeps(std::span<const int32_t> source,
     ++num_long_;
     return false;
   }
+  if (note.weight == 0) {
+    ++num_weightless_;
+    return false;
+  }
+  if (note.weight != 1 || !weights_.empty()) {
+    weights_.resize(static_cast<size_t>(num_kept_), 1);
+    weights_.push_back(note.weight);
+  }
+  ++num_kept_;
   return true;
 }
 
-void TrainingData::Add(std::span<const int32_t> source,
-                       std::span<const int32_t> target,
-                       const std::string& target_text) {
-  if (!Keeps(source, target)) return;
-  source_.Add(source);
-  target_.Add(target);
+void TrainingData::Add(const Waiting& pair) {
+  const Sentence& source = pair.encoded_source;
+  const Sentence& target = pair.encoded_target;
+  if (!Keeps(source.ids, target.ids, pair.note)) return;
+  source_.Add(source.ids);
+  target_.Add(target.ids);
   if (keep_text_ == KeepText::kNo) return;
-  target_text_.push_back(
-      target_text.empty() ? vocabularies_.target->Decode(target) : target_text);
+  target_text_.push_back(target.text.empty()
+                             ? vocabularies_.target->Decode(target.ids)
+                             : target.text);
 }
 
 }  // namespace pipeformer

@@ -16,6 +16,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/data/corpus.h"
 #include "tools/packed_pairs.h"
+#include "tools/pair_notes.h"
 #include "tools/support/tool.h"
 
 namespace pipeformer {
@@ -30,6 +31,7 @@ struct DataSource {
   TrainedOn units = TrainedOn::kPairs;
   int64_t max_length = 0;  // pieces; a pair with a longer side is left out
   KeepText keep_text = KeepText::kNo;
+  std::optional<NoteFiles> notes = {};  // weights count; none: all are alike
 };
 
 class TrainingData {
@@ -44,8 +46,11 @@ class TrainingData {
 
   // Of sentences every source is empty.
   PairCorpus corpus() const {
-    if (packed_) return packed_->corpus();
-    return {{source_.ids, source_.offsets}, {target_.ids, target_.offsets}};
+    PairCorpus pairs{{source_.ids, source_.offsets},
+                     {target_.ids, target_.offsets}};
+    if (packed_) pairs = packed_->corpus();
+    pairs.weights = weights_;
+    return pairs;
   }
 
   // With kYes: the text of every target.
@@ -53,8 +58,10 @@ class TrainingData {
 
   int64_t num_blank() const { return num_blank_; }
   int64_t num_long() const { return num_long_; }
+  int64_t num_weightless() const { return num_weightless_; }
 
-  // SHA-256 of all ids, for telling corpora apart: the same in every format.
+  // SHA-256 of all ids and weights, for telling corpora apart: the same in
+  // every format.
   std::string Hash() const;
 
  private:
@@ -62,6 +69,7 @@ class TrainingData {
   struct Waiting {
     Json source, target;
     std::string place;
+    PairNote note;
     Sentence encoded_source, encoded_target;
     std::string problem;
   };
@@ -70,13 +78,14 @@ class TrainingData {
   void ReadParallel(const std::string& source, const std::string& target);
   void OpenPacked(const std::vector<std::string>& files);
   void WaitLine(const std::string& text, const std::string& from,
-                const std::string& place);
-  void Wait(Json source, Json target, const std::string& place);
+                const std::string& place, PairNote note);
+  void Wait(Json source, Json target, const std::string& place, PairNote note);
+  PairNote NextNote(const std::string& place);
   void EncodeWaiting();
   void Encode(Waiting& pair) const;
-  bool Keeps(std::span<const int32_t> source, std::span<const int32_t> target);
-  void Add(std::span<const int32_t> source, std::span<const int32_t> target,
-           const std::string& target_text);
+  bool Keeps(std::span<const int32_t> source, std::span<const int32_t> target,
+             const PairNote& note);
+  void Add(const Waiting& pair);
 
   Tool& tool_;
   const VocabularyPair& vocabularies_;
@@ -84,12 +93,16 @@ class TrainingData {
   TrainedOn units_;
   int64_t max_length_;
   KeepText keep_text_;
+  std::optional<PairNotes> notes_;
   std::vector<Waiting> waiting_;
   PackedIds source_, target_;
   std::optional<PackedPairs> packed_;
+  std::vector<float> weights_;  // of the pairs kept, or none: all 1
   std::vector<std::string> target_text_;
   int64_t num_blank_ = 0;
   int64_t num_long_ = 0;
+  int64_t num_weightless_ = 0;
+  int64_t num_kept_ = 0;
 };
 
 }  // namespace pipeformer

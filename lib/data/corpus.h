@@ -82,8 +82,13 @@ class IdList {
 struct PairCorpus {
   IdList source;
   IdList target;
+  // How often each pair counts, positive; none: once.
+  std::span<const float> weights = {};
 
   int64_t size() const { return source.size(); }
+  float WeightOf(int64_t s) const {
+    return weights.empty() ? 1 : weights[static_cast<size_t>(s)];
+  }
 };
 
 }  // namespace pipeformer

@@ -25,6 +25,11 @@ void PairBatch::Clear() {
   sequence_.Clear();
   targets_.Clear();
   rows_.clear();
+  weights_.clear();
+}
+
+void PairBatch::Weigh(float weight) {
+  weights_.resize(targets_.ids.size(), weight);
 }
 
 void PairBatch::Append(std::span<const int32_t> source,

@@ -43,6 +43,9 @@ class PairBatch {
 
   void Clear();
   void Append(std::span<const int32_t> source, std::span<const int32_t> target);
+  // The pair appended last counts `weight` times in the loss. Of a batch either
+  // all pairs are weighed or none.
+  void Weigh(float weight);
 
   Ragged source() const { return source_.view(); }      // of the encoder
   Ragged sequence() const { return sequence_.view(); }  // of the decoder
@@ -52,6 +55,9 @@ class PairBatch {
   Ragged targets() const { return targets_.view(); }
   std::span<const int32_t> rows() const { return rows_; }
 
+  // The weights of the targets; none where no pair was weighed.
+  std::span<const float> weights() const { return weights_; }
+
   bool PredictsEveryRow() const { return rows_.size() == sequence_.ids.size(); }
 
  private:
@@ -60,6 +66,7 @@ class PairBatch {
   Predict predict_;
   RaggedIds source_, sequence_, targets_;
   std::vector<int32_t> rows_;
+  std::vector<float> weights_;  // [targets] or none
 };
 
 }  // namespace pipeformer

@@ -19,12 +19,14 @@ void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
   batch.Clear();
   for (const int64_t s : pairs) {
     batch.Append(corpus.source[s], corpus.target[s]);
+    if (!corpus.weights.empty()) batch.Weigh(corpus.WeightOf(s));
   }
 }
 
 void Add(const LossSum& from, LossSum& to) {
   to.smoothed += from.smoothed;
   to.plain += from.plain;
+  to.weight += from.weight;
   to.pieces += from.pieces;
 }
 
@@ -66,7 +68,7 @@ Trainer::~Trainer() = default;
 
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
-  int64_t pieces = 0;
+  double weight = 0;
   const TransformerConfig& config = model_.config();
   for (const int64_t s : batch) {
     const auto source = static_cast<int64_t>(corpus_.source[s].size());
@@ -76,9 +78,10 @@ UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
     const int64_t encoded = config.is_language_model() ? 0 : source + 1;
     result.given_pieces +=
         encoded + PromptRows(config, source) + target - predicted;
-    pieces += predicted;
+    weight += static_cast<double>(predicted) *
+              static_cast<double>(corpus_.WeightOf(s));
   }
-  RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
+  RunShards(batch, 1.0f / static_cast<float>(weight), result.loss);
   result.gradient_norm = SumGradients();
   if (!std::isfinite(result.loss.plain) ||
       !std::isfinite(result.gradient_norm)) {
@@ -124,7 +127,9 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
                       .random = &random};
       const Variable hidden = model_.Predict(context, worker.shard);
       losses[i] = model_.Loss(context, hidden, worker.shard.targets().ids,
-                              {options_.label_smoothing, gradient_scale});
+                              {.label_smoothing = options_.label_smoothing,
+                               .gradient_scale = gradient_scale,
+                               .weights = worker.shard.weights()});
       worker.tape.Backward();
     }
   });

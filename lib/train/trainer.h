@@ -52,8 +52,11 @@ class Trainer {
           const TrainerOptions& options, WorkerPool& pool);
   ~Trainer();
 
-  // One update over the pairs of `batch`. Throws Error (65) when the loss or
-  // the gradient is not finite; the model is then as before.
+  // One update over the pairs of `batch`, down the mean loss of a piece:
+  //   sum over pairs of weight * loss / sum over pairs of weight * pieces,
+  // so that weight 2 is the pair twice. (Marian's --data-weighting divides by
+  // the pieces without weights.) Throws Error (65) when the loss or the
+  // gradient is not finite; the model is then as before.
   UpdateResult Update(const Batch& batch, double learning_rate);
 
   // The cross-entropy of the targets of a corpus, without smoothing.

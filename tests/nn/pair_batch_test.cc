@@ -102,6 +102,21 @@ TEST(PairBatch, TellsHowManyRowsAPairTakes) {
   EXPECT_EQ(MaxSidePieces(sentences), 19);
 }
 
+TEST(PairBatch, WeighsEveryTargetOfAPair) {
+  PairBatch batch = Batch(ModelType::kEncoderDecoder, TrainedOn::kPairs);
+  const std::vector<int32_t> source = {10}, target = {20, 21};
+  batch.Append(source, target);
+  EXPECT_TRUE(batch.weights().empty());
+  batch.Weigh(0.5f);
+  batch.Append(source, source);
+  batch.Weigh(2);
+  const auto weights = batch.weights();
+  EXPECT_EQ(std::vector<float>(weights.begin(), weights.end()),
+            (std::vector<float>{0.5f, 0.5f, 0.5f, 2, 2}));
+  batch.Clear();
+  EXPECT_TRUE(batch.weights().empty());
+}
+
 TEST(PairBatch, IsEmptyAgainOnceCleared) {
   for (const ModelType type :
        {ModelType::kEncoderDecoder, ModelType::kLanguageModel}) {

@@ -3,6 +3,7 @@
 #define PIPEFORMER_TESTS_TRAIN_TOY_TRAINING_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -49,6 +50,12 @@ class ToyTraining {
       }
     }
     return losses;
+  }
+
+  // Weights of all pairs, for the updates to come.
+  void Weigh(std::vector<float> weights) {
+    weights_ = std::move(weights);
+    corpus_.weights = weights_;
   }
 
   // A copy of all parameters.
@@ -103,6 +110,7 @@ class ToyTraining {
   }
 
   TestCorpus memory_;
+  std::vector<float> weights_;
   PairCorpus corpus_;
   Transformer network_;
   WorkerPool pool_;
