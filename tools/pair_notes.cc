@@ -1,6 +1,9 @@
 #include "tools/pair_notes.h"
 
+#include <cstdint>
+
 #include "formats/numbers.h"
+#include "formats/pharaoh.h"
 #include "lib/base/error.h"
 
 namespace pipeformer {
@@ -31,9 +34,34 @@ float ParseWeight(const std::string& text, const std::string& place) {
   return CheckedWeight(weight, "'" + text + "'", place);
 }
 
+std::vector<Link> LinksOf(const Json& alignment, const std::string& place) {
+  if (alignment.is_string()) {
+    return ParsePharaoh(alignment.get<std::string>(), place);
+  }
+  std::vector<Link> links;
+  const bool is_list = alignment.is_array();
+  for (const Json& link : is_list ? alignment : Json::array({alignment})) {
+    const bool is_link = is_list && link.is_array() && link.size() == 2 &&
+                         link[0].is_number_unsigned() &&
+                         link[1].is_number_unsigned() && link[0] <= INT32_MAX &&
+                         link[1] <= INT32_MAX;
+    if (!is_link) {
+      ThrowBadData(place + ": `alignment` holds " + link.dump() +
+                   "; it must be a text such as '0-0 1-2' or a list of "
+                   "[source, target], word numbers from 0");
+    }
+    links.push_back({link[0].get<int32_t>(), link[1].get<int32_t>()});
+  }
+  return links;
+}
+
 }  // namespace
 
-PairNotes::PairNotes(const NoteFiles& files) : weights_(Open(files.weights)) {}
+PairNotes::PairNotes(const NoteFiles& files)
+    : weights_(Open(files.weights)),
+      of_records_(files.alignment == kOfRecords) {
+  if (!of_records_) alignment_ = Open(files.alignment);
+}
 
 PairNote PairNotes::Next(const std::string& place) {
   PairNote note;
@@ -41,6 +69,10 @@ PairNote PairNotes::Next(const std::string& place) {
   if (weights_ != nullptr) {
     const std::string text = NextLine(*weights_, place, &at);
     note.weight = ParseWeight(text, at);
+  }
+  if (alignment_ != nullptr) {
+    const std::string text = NextLine(*alignment_, place, &note.links_place);
+    note.links = ParsePharaoh(text, note.links_place);
   }
   ++num_lines_;
   return note;
@@ -61,15 +93,25 @@ std::string PairNotes::NextLine(LineReader& reader, const std::string& place,
 }
 
 void PairNotes::Finish() {
+  FinishFile(weights_.get());
+  FinishFile(alignment_.get());
+}
+
+void PairNotes::FinishFile(LineReader* reader) {
   Line line;
-  if (weights_ == nullptr || !weights_->Next(&line)) return;
-  ThrowBadData(weights_->Place(line.number) + ": follows after the last of " +
+  if (reader == nullptr || !reader->Next(&line)) return;
+  ThrowBadData(reader->Place(line.number) + ": follows after the last of " +
                std::to_string(num_lines_) +
                " lines of --train-sets; both must have the same number");
 }
 
 void PairNotes::ReadKeys(const Json& record, const std::string& place,
                          PairNote* note) const {
+  const auto alignment = record.find("alignment");
+  if (of_records_ && alignment != record.end()) {
+    note->links = LinksOf(*alignment, place);
+    note->links_place = place;
+  }
   const auto weight = record.find("weight");
   if (weight == record.end()) return;
   if (weights_ != nullptr) {

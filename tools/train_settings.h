@@ -25,6 +25,10 @@ struct TrainSettings {
   std::string model;
   std::string init_model;
   NoteFiles notes;
+  // Of guided alignment: the decoder layer from 1, 0 the last, where given.
+  std::optional<int64_t> guided_layer;
+  std::optional<AlignmentCost> guided_cost;
+  std::optional<float> guided_weight;
   int64_t max_length = 256;  // pieces of either side of a training pair
 
   std::string task = "transformer-base";

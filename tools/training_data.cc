@@ -7,6 +7,7 @@
 #include "formats/input.h"
 #include "formats/sha256.h"
 #include "lib/base/error.h"
+#include "lib/text/word_links.h"
 #include "tools/forced_pairs.h"
 
 namespace pipeformer {
@@ -31,6 +32,7 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
       max_length_(source.max_length),
       keep_text_(source.keep_text) {
   if (source.notes) notes_.emplace(*source.notes);
+  if (notes_ && notes_->aligns()) link_offsets_.assign(1, 0);
   const auto& files = source.files;
   if (source.from == "tensors") {
     OpenPacked(files);
@@ -64,6 +66,8 @@ std::string TrainingData::Hash() const {
     }
   }
   hash.Update(std::as_bytes(std::span(weights_)));
+  hash.Update(std::as_bytes(std::span(links_)));
+  hash.Update(std::as_bytes(std::span(link_offsets_)));
   return hash.HexDigest();
 }
 
@@ -160,9 +164,10 @@ void TrainingData::Wait(Json source, Json target, const std::string& place,
   waiting_.push_back({.source = std::move(source),
                       .target = std::move(target),
                       .place = place,
-                      .note = note,
+                      .note = std::move(note),
                       .encoded_source = {},
                       .encoded_target = {},
+                      .links = {},
                       .problem = {}});
   if (waiting_.size() >= kWaitingPairs) EncodeWaiting();
 }
@@ -190,6 +195,13 @@ void TrainingData::Encode(Waiting& pair) const {
         EncodeSentence(pair.target, *vocabularies_.target, pair.place);
   } catch (const Error& error) {
     pair.problem = error.what();
+    return;
+  }
+  try {
+    pair.links =
+        LinkPieces(pair.encoded_source, pair.encoded_target, pair.note.links);
+  } catch (const Error& error) {
+    pair.problem = pair.note.links_place + ": " + error.what();
   }
 }
 
@@ -224,6 +236,10 @@ void TrainingData::Add(const Waiting& pair) {
   if (!Keeps(source.ids, target.ids, pair.note)) return;
   source_.Add(source.ids);
   target_.Add(target.ids);
+  if (!link_offsets_.empty()) {
+    links_.insert(links_.end(), pair.links.begin(), pair.links.end());
+    link_offsets_.push_back(static_cast<int64_t>(links_.size()));
+  }
   if (keep_text_ == KeepText::kNo) return;
   target_text_.push_back(target.text.empty()
                              ? vocabularies_.target->Decode(target.ids)

@@ -1,6 +1,7 @@
 // The pairs, or sentences, that `train` learns from or validates on, as ids,
 // from any of the formats it reads. Text becomes ids in memory, 4 bytes a piece
-// and 16 a pair; packed files stay where they are (packed_pairs.h).
+// and 16 a pair, of an alignment 8 a link and 8 a pair; packed files stay where
+// they are (packed_pairs.h).
 #ifndef PIPEFORMER_TOOLS_TRAINING_DATA_H_
 #define PIPEFORMER_TOOLS_TRAINING_DATA_H_
 
@@ -50,6 +51,8 @@ class TrainingData {
                      {target_.ids, target_.offsets}};
     if (packed_) pairs = packed_->corpus();
     pairs.weights = weights_;
+    pairs.links = links_;
+    pairs.link_offsets = link_offsets_;
     return pairs;
   }
 
@@ -60,8 +63,8 @@ class TrainingData {
   int64_t num_long() const { return num_long_; }
   int64_t num_weightless() const { return num_weightless_; }
 
-  // SHA-256 of all ids and weights, for telling corpora apart: the same in
-  // every format.
+  // SHA-256 of all ids, weights and links, for telling corpora apart: the same
+  // in every format.
   std::string Hash() const;
 
  private:
@@ -71,6 +74,7 @@ class TrainingData {
     std::string place;
     PairNote note;
     Sentence encoded_source, encoded_target;
+    std::vector<Link> links;  // between pieces
     std::string problem;
   };
 
@@ -97,7 +101,9 @@ class TrainingData {
   std::vector<Waiting> waiting_;
   PackedIds source_, target_;
   std::optional<PackedPairs> packed_;
-  std::vector<float> weights_;  // of the pairs kept, or none: all 1
+  std::vector<float> weights_;         // of the pairs kept, or none: all 1
+  std::vector<Link> links_;            // between the pieces of the pairs kept
+  std::vector<int64_t> link_offsets_;  // [pairs + 1], or none: not aligned
   std::vector<std::string> target_text_;
   int64_t num_blank_ = 0;
   int64_t num_long_ = 0;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/link.h"
+
 namespace pipeformer {
 
 // Sentences that lie together: number n has ids offsets[n] up to
@@ -84,10 +86,22 @@ struct PairCorpus {
   IdList target;
   // How often each pair counts, positive; none: once.
   std::span<const float> weights = {};
+  // The links between the pieces of each pair: pair s has links
+  // link_offsets[s] up to link_offsets[s + 1]. Without offsets: no alignment.
+  std::span<const Link> links = {};
+  std::span<const int64_t> link_offsets = {};
 
   int64_t size() const { return source.size(); }
   float WeightOf(int64_t s) const {
     return weights.empty() ? 1 : weights[static_cast<size_t>(s)];
+  }
+  bool is_aligned() const { return !link_offsets.empty(); }
+  // Requires: is_aligned().
+  std::span<const Link> LinksOf(int64_t s) const {
+    const auto at = static_cast<size_t>(s);
+    return links.subspan(
+        static_cast<size_t>(link_offsets[at]),
+        static_cast<size_t>(link_offsets[at + 1] - link_offsets[at]));
   }
 };
 

@@ -62,10 +62,11 @@ class TransformerStacks {
 
 // Sums over the target pieces of a batch, each times its weight.
 struct LossSum {
-  double smoothed = 0;  // label-smoothed cross-entropy, nats
-  double plain = 0;     // cross-entropy, nats
-  double weight = 0;    // of the pieces: without weights their number
-  int64_t pieces = 0;   // their number
+  double smoothed = 0;   // label-smoothed cross-entropy, nats
+  double plain = 0;      // cross-entropy, nats
+  double weight = 0;     // of the pieces: without weights their number
+  int64_t pieces = 0;    // their number
+  double alignment = 0;  // cost of guided alignment (guided_alignment.h)
 };
 
 // How the loss of a batch is taken.

@@ -20,6 +20,7 @@ void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
   for (const int64_t s : pairs) {
     batch.Append(corpus.source[s], corpus.target[s]);
     if (!corpus.weights.empty()) batch.Weigh(corpus.WeightOf(s));
+    if (corpus.is_aligned()) batch.Align(corpus.LinksOf(s));
   }
 }
 
@@ -27,6 +28,7 @@ void Add(const LossSum& from, LossSum& to) {
   to.smoothed += from.smoothed;
   to.plain += from.plain;
   to.weight += from.weight;
+  to.alignment += from.alignment;
   to.pieces += from.pieces;
 }
 
@@ -125,11 +127,15 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
                       .tape = &worker.tape,
                       .gradients = worker.gradients.data(),
                       .random = &random};
+      GuidedAlignment guide(model_.config(), worker.shard, options_.guide,
+                            gradient_scale, worker.arena);
+      if (worker.shard.is_aligned()) context.probe = &guide;
       const Variable hidden = model_.Predict(context, worker.shard);
       losses[i] = model_.Loss(context, hidden, worker.shard.targets().ids,
                               {.label_smoothing = options_.label_smoothing,
                                .gradient_scale = gradient_scale,
                                .weights = worker.shard.weights()});
+      losses[i].alignment = guide.loss();
       worker.tape.Backward();
     }
   });

@@ -117,6 +117,23 @@ TEST(PairBatch, WeighsEveryTargetOfAPair) {
   EXPECT_TRUE(batch.weights().empty());
 }
 
+TEST(PairBatch, KeepsTheLinksOfEachPair) {
+  PairBatch batch = Batch(ModelType::kEncoderDecoder, TrainedOn::kPairs);
+  const std::vector<int32_t> pieces = {10, 11};
+  EXPECT_FALSE(batch.is_aligned());
+  for (const std::vector<Link>& links :
+       {std::vector<Link>{{0, 1}}, {}, {{0, 0}, {1, 1}}}) {
+    batch.Append(pieces, pieces);
+    batch.Align(links);
+  }
+  EXPECT_TRUE(batch.is_aligned());
+  EXPECT_EQ(batch.LinksOf(0).size(), 1u);
+  EXPECT_TRUE(batch.LinksOf(1).empty());
+  EXPECT_EQ(batch.LinksOf(2)[1], (Link{1, 1}));
+  batch.Clear();
+  EXPECT_FALSE(batch.is_aligned());
+}
+
 TEST(PairBatch, IsEmptyAgainOnceCleared) {
   for (const ModelType type :
        {ModelType::kEncoderDecoder, ModelType::kLanguageModel}) {

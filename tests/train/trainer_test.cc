@@ -138,6 +138,31 @@ TEST(Trainer, WeightTwoIsThePairTwice) {
   }
 }
 
+TEST(Trainer, GuidesAttention) {
+  for (const AlignmentCost cost :
+       {AlignmentCost::kCrossEntropy, AlignmentCost::kMeanSquare}) {
+    ToyTraining guided({.trainer = {.guide = {.cost = cost, .weight = 1}}});
+    guided.AlignAsCopies();
+    const auto alignment = [&] {
+      const LossSum loss =
+          guided.trainer().Update(guided.FirstBatch(), 0.01).loss;
+      return loss.alignment / loss.weight;
+    };
+    const double before = alignment();
+    guided.Run(100, 0.01);
+    EXPECT_LT(alignment(), before / 3);
+  }
+}
+
+// A guide that weighs nothing changes nothing, to the last bit.
+TEST(Trainer, AlignmentWithoutWeightIsNone) {
+  ToyTraining with({.dropout = 0.1f, .trainer = {.guide = {.weight = 0}}});
+  ToyTraining without({.dropout = 0.1f});
+  with.AlignAsCopies();
+  EXPECT_EQ(with.Run(5, 0.01), without.Run(5, 0.01));
+  EXPECT_EQ(with.Values(), without.Values());
+}
+
 TEST(Trainer, CountsPiecesWithTheirEndSymbols) {
   ToyTraining toy({});
   const Batch batch = toy.FirstBatch();
