@@ -6,6 +6,7 @@
 #include "formats/model_config.h"
 #include "lib/base/error.h"
 #include "tools/train_course_options.h"
+#include "tools/train_pair_options.h"
 
 namespace pipeformer {
 namespace {
@@ -266,7 +267,7 @@ std::vector<Option> OptimiserOptions(TrainSettings& s) {
 
 std::vector<Option> TrainOptions(TrainSettings& settings) {
   std::vector<Option> all;
-  for (auto part : {DataOptions, NetworkOptions, VariantOptions,
+  for (auto part : {DataOptions, PairOptions, NetworkOptions, VariantOptions,
                     OptimiserOptions, CourseOptions}) {
     for (Option& option : part(settings)) all.push_back(std::move(option));
   }

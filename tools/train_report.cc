@@ -48,18 +48,32 @@ nlohmann::ordered_json ValuesJson(const std::vector<MetricValue>& values) {
 
 void TrainReport::Tally::Add(const UpdateResult& result, double seconds_taken) {
   loss += result.loss.smoothed;
+  weight += result.loss.weight;
+  alignment += result.loss.alignment;
   target_pieces += result.loss.pieces;
   given_pieces += result.given_pieces;
   seconds += seconds_taken;
 }
 
 double TrainReport::Tally::MeanLoss() const {
-  return loss / static_cast<double>(std::max<int64_t>(target_pieces, 1));
+  return weight > 0 ? loss / weight : 0;
+}
+
+double TrainReport::Tally::MeanAlignment() const {
+  return weight > 0 ? alignment / weight : 0;
 }
 
 double TrainReport::Tally::TokensPerSecond() const {
   return static_cast<double>(given_pieces + target_pieces) /
          std::max(seconds, 1e-9);
+}
+
+// Where there is guided alignment.
+void TrainReport::AddAlignment(const Tally& tally,
+                               nlohmann::ordered_json* record) {
+  if (tally.alignment > 0) {
+    (*record)["alignment_loss"] = tally.MeanAlignment();
+  }
 }
 
 double TrainReport::Seconds() const {
@@ -81,14 +95,17 @@ void TrainReport::Updated(const UpdateReport& report, double epochs) {
 }
 
 void TrainReport::LogUpdates(const UpdateReport& report, double epochs) {
-  tool_.Log({{"step", report.step},
-             {"epoch", epochs},
-             {"loss", since_log_.MeanLoss()},
-             {"learning_rate", report.learning_rate},
-             {"gradient_norm", report.result.gradient_norm},
-             {"tokens_per_second", since_log_.TokensPerSecond()},
-             {"seconds", Seconds()},
-             {"memory_bytes", PeakMemoryBytes()}});
+  nlohmann::ordered_json record = {
+      {"step", report.step},
+      {"epoch", epochs},
+      {"loss", since_log_.MeanLoss()},
+      {"learning_rate", report.learning_rate},
+      {"gradient_norm", report.result.gradient_norm},
+      {"tokens_per_second", since_log_.TokensPerSecond()},
+      {"seconds", Seconds()},
+      {"memory_bytes", PeakMemoryBytes()}};
+  AddAlignment(since_log_, &record);
+  tool_.Log(std::move(record));
   since_log_ = {};
 }
 
@@ -99,6 +116,9 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
                      FormatFixed(epochs, 2) + "  loss " +
                      FormatFixed(since_validation_.MeanLoss(), 3) + "  " +
                      RateText(since_validation_.TokensPerSecond());
+  if (since_validation_.alignment > 0) {
+    text += "  alignment " + FormatFixed(since_validation_.MeanAlignment(), 3);
+  }
   text += ValuesText(values);
   if (!values.empty()) {
     nlohmann::ordered_json scores = ValuesJson(values);
@@ -109,12 +129,14 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
     text += position.stalled == 0
                 ? "  best"
                 : "  stalled " + std::to_string(position.stalled);
-    tool_.Log({{"step", step},
-               {"epoch", epochs},
-               {"loss", since_validation_.MeanLoss()},
-               {"seconds", Seconds()},
-               {"memory_bytes", PeakMemoryBytes()},
-               {"validation", std::move(scores)}});
+    nlohmann::ordered_json record = {{"step", step},
+                                     {"epoch", epochs},
+                                     {"loss", since_validation_.MeanLoss()},
+                                     {"seconds", Seconds()},
+                                     {"memory_bytes", PeakMemoryBytes()},
+                                     {"validation", std::move(scores)}};
+    AddAlignment(since_validation_, &record);
+    tool_.Log(std::move(record));
   }
   tool_.Note(text);
   since_validation_ = {};

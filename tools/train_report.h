@@ -4,6 +4,7 @@
 #define PIPEFORMER_TOOLS_TRAIN_REPORT_H_
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lib/train/training_loop.h"
@@ -38,16 +39,18 @@ class TrainReport {
 
   // Sums over a stretch of updates.
   struct Tally {
-    double loss = 0;
+    double loss = 0, weight = 0, alignment = 0;
     int64_t target_pieces = 0;
     int64_t given_pieces = 0;
     double seconds = 0;
 
     void Add(const UpdateResult& result, double seconds_taken);
     double MeanLoss() const;
+    double MeanAlignment() const;  // of the cost of guided alignment
     double TokensPerSecond() const;
   };
 
+  static void AddAlignment(const Tally& tally, nlohmann::ordered_json* record);
   void LogUpdates(const UpdateReport& report, double epochs);
 
   Tool& tool_;

@@ -40,8 +40,13 @@ VocabularyPair LoadVocabularies(const std::vector<std::string>& files) {
 }
 
 std::string LeftOut(const TrainingData& data) {
+  const std::string weightless =
+      data.num_weightless() == 0
+          ? ""
+          : ", " + std::to_string(data.num_weightless()) + " of weight 0";
   return std::to_string(data.num_blank()) + " blank and " +
-         std::to_string(data.num_long()) + " too long left out";
+         std::to_string(data.num_long()) + " too long" + weightless +
+         " left out";
 }
 
 class TrainRun : public TrainingListener {
@@ -117,7 +122,8 @@ class TrainRun : public TrainingListener {
                    .units = settings_.network.trained_on,
                    .max_length = settings_.max_length,
                    .keep_text = settings_.sampling.active() ? KeepText::kBoth
-                                                            : KeepText::kNone},
+                                                            : KeepText::kNone,
+                   .notes = settings_.notes},
         vocabularies_, pool_);
     corpus_ = train_->corpus();
     if (settings_.sampling.active()) {

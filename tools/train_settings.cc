@@ -117,6 +117,40 @@ void CheckRotary(const TransformerConfig& n) {
              std::to_string(n.head_dim()) + " dimensions; make it even");
 }
 
+void CompleteGuide(TrainSettings& s) {
+  if (s.notes.alignment == "none") s.notes.alignment.clear();
+  GuideOptions& guide = s.trainer.guide;
+  guide.cost = s.guided_cost.value_or(guide.cost);
+  guide.weight = s.guided_weight.value_or(guide.weight);
+  const int64_t layer = s.guided_layer.value_or(0);
+  if (layer > s.network.decoder_layers) {
+    ThrowUsage("--transformer-guided-alignment-layer is " +
+               std::to_string(layer) + ", --dec-depth " +
+               std::to_string(s.network.decoder_layers));
+  }
+  guide.layer =
+      static_cast<int>((layer == 0 ? s.network.decoder_layers : layer) - 1);
+  if (s.notes.alignment.empty()) {
+    if (!s.guided_cost && !s.guided_weight && !s.guided_layer) return;
+    ThrowUsage(
+        "--guided-alignment-cost, --guided-alignment-weight and "
+        "--transformer-guided-alignment-layer go with --guided-alignment");
+  }
+  if (s.network.is_language_model()) {
+    ThrowUsage(
+        "--guided-alignment guides attention from target to source, which "
+        "--type transformer-lm has not");
+  }
+  if (s.from == "tensors") {
+    ThrowUsage(
+        "--guided-alignment links words, which packed corpora do not know; "
+        "take --from tsv, text or jsonl");
+  }
+  if (s.notes.alignment == kOfRecords && s.from != "jsonl") {
+    ThrowUsage("--guided-alignment records goes with --from jsonl");
+  }
+}
+
 void CheckMetrics(const TrainSettings& s) {
   for (const std::string& metric : s.valid_metrics) {
     if (metric == "cross-entropy") continue;
@@ -207,6 +241,7 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
   CheckMetrics(s);
   CompleteSampling(s, seed);
   CompleteAverage(s);
+  CompleteGuide(s);
   CompleteOptimiser(s);
   s.trainer.seed = seed;
   s.schedule.d_model = s.network.d_model;
@@ -258,6 +293,9 @@ nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
       {"--label-smoothing", Decimal(s.trainer.label_smoothing)},
       {"--clip-norm", s.trainer.clip_norm},
       {"--exponential-smoothing", Decimal(s.exponential_smoothing)},
+      {"--guided-alignment-cost", static_cast<int>(s.trainer.guide.cost)},
+      {"--guided-alignment-weight", Decimal(s.trainer.guide.weight)},
+      {"--transformer-guided-alignment-layer", s.trainer.guide.layer + 1},
       {"--valid-metrics", s.valid_metrics},
       {"--valid-freq", LengthOf(s.valid_freq)},
       {"--early-stopping", s.early_stopping},

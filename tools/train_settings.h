@@ -13,6 +13,7 @@
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
 #include "lib/train/training_loop.h"
+#include "tools/pair_notes.h"
 #include "tools/subword_sampler.h"
 
 namespace pipeformer {
@@ -32,6 +33,11 @@ struct TrainSettings {
   std::vector<std::string> vocabs;
   std::string model;
   std::string init_model;
+  NoteFiles notes;
+  // Of guided alignment: the decoder layer from 1, 0 the last, where given.
+  std::optional<int64_t> guided_layer;
+  std::optional<AlignmentCost> guided_cost;
+  std::optional<float> guided_weight;
   int64_t max_length = 256;  // pieces of either side of a training pair
   std::vector<double> sentencepiece_alphas;  // where given: one or a side each
   SubwordSampling sampling;

@@ -20,12 +20,16 @@ void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
   batch.Clear();
   for (const int64_t s : pairs) {
     batch.Append(corpus.source[s], corpus.target[s]);
+    if (!corpus.weights.empty()) batch.Weigh(corpus.WeightOf(s));
+    if (corpus.is_aligned()) batch.Align(corpus.LinksOf(s));
   }
 }
 
 void Add(const LossSum& from, LossSum& to) {
   to.smoothed += from.smoothed;
   to.plain += from.plain;
+  to.weight += from.weight;
+  to.alignment += from.alignment;
   to.pieces += from.pieces;
 }
 
@@ -102,7 +106,7 @@ Profile Trainer::TotalProfile() const {
 
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
-  int64_t pieces = 0;
+  double weight = 0;
   const TransformerConfig& config = model_.config();
   for (const int64_t s : batch) {
     const auto source = static_cast<int64_t>(corpus_.source[s].size());
@@ -112,9 +116,10 @@ UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
     const int64_t encoded = config.is_language_model() ? 0 : source + 1;
     result.given_pieces +=
         encoded + PromptRows(config, source) + target - predicted;
-    pieces += predicted;
+    weight += static_cast<double>(predicted) *
+              static_cast<double>(corpus_.WeightOf(s));
   }
-  RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
+  RunShards(batch, 1.0f / static_cast<float>(weight), result.loss);
   result.gradient_norm = SumGradients();
   CheckUpdate(result, batch);
   const bool clip =
@@ -191,9 +196,15 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
                       .tape = &worker.tape,
                       .gradients = worker.gradients.data(),
                       .random = &random};
+      GuidedAlignment guide(model_.config(), worker.shard, options_.guide,
+                            gradient_scale, worker.arena);
+      if (worker.shard.is_aligned()) context.probe = &guide;
       const Variable hidden = model_.Predict(context, worker.shard);
       losses[i] = model_.Loss(context, hidden, worker.shard.targets().ids,
-                              {options_.label_smoothing, gradient_scale});
+                              {.label_smoothing = options_.label_smoothing,
+                               .gradient_scale = gradient_scale,
+                               .weights = worker.shard.weights()});
+      losses[i].alignment = guide.loss();
       worker.tape.Backward();
     }
   });
@@ -251,7 +262,7 @@ void Trainer::Step(double learning_rate, double gradient_scale) {
 }
 
 LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
-  const std::vector<Batch> batches =
+  const EpochBatches batches =
       MakeEpoch(corpus, {.batch_rows = options_.shard_rows / 2}, Random(0));
   std::vector<LossSum> losses(batches.size());
   pool_.Run([&](int w) {
@@ -260,7 +271,8 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
     for (size_t i = static_cast<size_t>(w); i < batches.size();
          i += workers_.size()) {
       worker.arena.Rewind({});
-      Fill(corpus, batches[i], pairs);
+      const Batch batch = batches[i];
+      Fill(corpus, batch, pairs);
       Context context{.arena = worker.arena};
       const Variable hidden = model.Predict(context, pairs);
       losses[i] = model.Loss(context, hidden, pairs.targets().ids, {});

@@ -14,6 +14,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
+#include "lib/nn/guided_alignment.h"
 #include "lib/nn/pair_batch.h"
 #include "lib/nn/profile.h"
 #include "lib/nn/ragged.h"
@@ -30,6 +31,7 @@ struct TrainerOptions {
   float exponential_smoothing = 0;     // decay of the averaged weights, or 0
   int64_t shard_rows = 2048;           // source and target rows run together
   Predict predict = Predict::kTarget;  // what the loss of a pair counts
+  GuideOptions guide = {};             // of pairs with an alignment
   uint64_t seed = 1;
 };
 
@@ -53,9 +55,12 @@ class Trainer {
           const TrainerOptions& options, WorkerPool& pool);
   ~Trainer();
 
-  // One update over the pairs of `batch`. Throws Divergence, naming the first
-  // of weights, loss and gradients that is not finite; the model is then as
-  // before.
+  // One update over the pairs of `batch`, down the mean loss of a piece:
+  //   sum over pairs of weight * loss / sum over pairs of weight * pieces,
+  // so that weight 2 is the pair twice. (Marian's --data-weighting divides by
+  // the pieces without weights.) Of pairs with an alignment the loss has a
+  // second part, see guided_alignment.h. Throws Divergence, naming the first of
+  // weights, loss and gradients that is not finite; the model is then as before.
   UpdateResult Update(const Batch& batch, double learning_rate);
 
   // Throws Divergence where the last update left a weight, a moment or an

@@ -32,7 +32,7 @@ class Loop {
   bool Run() {
     while (!position_.stopped_early) {
       listener_.BeginEpoch(position_.epoch);
-      const std::vector<Batch> epoch = Epoch(position_.epoch);
+      const EpochBatches epoch = Epoch(position_.epoch);
       updates_per_epoch_ = static_cast<double>(epoch.size());
       if (!saved_) saved_ = SavingProgress();
       while (position_.batch < static_cast<int64_t>(epoch.size())) {
@@ -56,7 +56,7 @@ class Loop {
   }
 
  private:
-  std::vector<Batch> Epoch(int64_t number) const {
+  EpochBatches Epoch(int64_t number) const {
     return MakeEpoch(corpus_, options_.batcher,
                      ChanceOf(options_).Fork(static_cast<uint64_t>(number)));
   }

@@ -116,6 +116,57 @@ TEST(Trainer, ShardsDoNotChangeTheLossNorTheGradient) {
   EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-4);
 }
 
+TEST(Trainer, WeightOneIsNoWeight) {
+  ToyTraining with({.dropout = 0.1f}), without({.dropout = 0.1f});
+  with.Weigh(std::vector<float>(200, 1));
+  EXPECT_EQ(with.Run(5, 0.01), without.Run(5, 0.01));
+  EXPECT_EQ(with.Values(), without.Values());
+}
+
+TEST(Trainer, WeightTwoIsThePairTwice) {
+  const ToyOptions options{.trainer = {.clip_norm = 0}};
+  ToyTraining weighted(options), repeated(options);
+  std::vector<float> weights(200, 1);
+  weights[3] = 2;
+  weighted.Weigh(weights);
+  const UpdateResult a = weighted.trainer().Update({1, 3, 5}, 0.01);
+  const UpdateResult b = repeated.trainer().Update({1, 3, 3, 5}, 0.01);
+  EXPECT_EQ(a.loss.weight, static_cast<double>(b.loss.pieces));
+  EXPECT_EQ(b.loss.weight, static_cast<double>(b.loss.pieces));
+  EXPECT_NEAR(a.loss.smoothed, b.loss.smoothed, 1e-5 * b.loss.smoothed);
+  EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-5 * b.gradient_norm);
+  const auto& moments = weighted.trainer().state().first_moment;
+  const auto& expected = repeated.trainer().state().first_moment;
+  for (size_t i = 0; i < moments.size(); ++i) {
+    EXPECT_NEAR(moments[i], expected[i], 1e-6 * b.gradient_norm);
+  }
+}
+
+TEST(Trainer, GuidesAttention) {
+  for (const AlignmentCost cost :
+       {AlignmentCost::kCrossEntropy, AlignmentCost::kMeanSquare}) {
+    ToyTraining guided({.trainer = {.guide = {.cost = cost, .weight = 1}}});
+    guided.AlignAsCopies();
+    const auto alignment = [&] {
+      const LossSum loss =
+          guided.trainer().Update(guided.FirstBatch(), 0.01).loss;
+      return loss.alignment / loss.weight;
+    };
+    const double before = alignment();
+    guided.Run(100, 0.01);
+    EXPECT_LT(alignment(), before / 3);
+  }
+}
+
+// A guide that weighs nothing changes nothing, to the last bit.
+TEST(Trainer, AlignmentWithoutWeightIsNone) {
+  ToyTraining with({.dropout = 0.1f, .trainer = {.guide = {.weight = 0}}});
+  ToyTraining without({.dropout = 0.1f});
+  with.AlignAsCopies();
+  EXPECT_EQ(with.Run(5, 0.01), without.Run(5, 0.01));
+  EXPECT_EQ(with.Values(), without.Values());
+}
+
 TEST(Trainer, CountsPiecesWithTheirEndSymbols) {
   ToyTraining toy({});
   const Batch batch = toy.FirstBatch();
