@@ -46,6 +46,7 @@ Json ParseMetadata(const TensorFile& file, const std::string& key) {
 // that came later have the value that was the only one before.
 Json Modernised(Json stored, const std::string& path) {
   if (!stored.contains("--lm-loss")) stored["--lm-loss"] = "target";
+  if (!stored.contains("processes")) stored["processes"] = 1;
   if (stored.contains("network") && stored["network"].is_string()) {
     stored["network"] = ConfigToJson(
         ConfigFromJson(stored["network"].get<std::string>(), path));

@@ -1,4 +1,5 @@
 // train: learns a Transformer from sentence pairs.
+#include "tools/mpi/ranks.h"
 #include "tools/support/tool_main.h"
 #include "tools/train_options.h"
 #include "tools/train_run.h"
@@ -7,14 +8,17 @@ int main(int argc, char** argv) {
   using namespace pipeformer;
   TrainSettings settings;
   ApplyTask(argc, argv, settings);
-  return ToolMain(
+  Ranks ranks;
+  return ranks.End(ToolMain(
       argc, argv,
       {.name = "train",
        .purpose =
            "Learns a translation model from sentence pairs. The result is one\n"
            "file with weights, configuration and vocabularies. The same "
            "command\n"
-           "continues a run that was stopped.",
+           "continues a run that was stopped. Under mpirun several processes "
+           "share\n"
+           "each batch and train the same network.",
        .usage = {"train --train-sets FILE... --vocabs V [V] --model FILE "
                  "[options]",
                  "paste en de | train --vocabs V --model FILE [options]"},
@@ -30,5 +34,8 @@ int main(int argc, char** argv) {
        .see_also = "build-vocab, tokenize, decode, score",
        .inputs = InputCount::kNone,
        .options = TrainOptions(settings),
-       .run = [&](Tool& tool) { RunTrain(tool, settings); }});
+       .run = [&](Tool& tool) { RunTrain(tool, settings, ranks); },
+       .process = {.voice = ranks.is_first() ? Voice::kFirst : Voice::kOther,
+                   .name = ranks.NameOf("train"),
+                   .num_here = ranks.num_here()}}));
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "formats/input.h"
@@ -56,11 +57,27 @@ void CheckModelPath(const std::string& path) {
   OutputFile probe(path);  // created and, not committed, removed
 }
 
+// Only the first process has a standard input.
+void CheckInputs(const TrainSettings& settings) {
+  const auto check = [](const char* option,
+                        const std::vector<std::string>& files) {
+    if (std::find(files.begin(), files.end(), "-") == files.end()) return;
+    ThrowUsage(std::string(option) +
+               " reads standard input, which several processes cannot share; "
+               "write it to a file that all of them see, and name that");
+  };
+  check("--train-sets", settings.train_sets);
+  check("--valid-sets", settings.valid_sets);
+  check("--vocabs", settings.vocabs);
+}
+
 class TrainRun : public TrainingListener {
  public:
-  TrainRun(Tool& tool, TrainSettings& settings)
+  TrainRun(Tool& tool, TrainSettings& settings, const Ranks& ranks)
       : tool_(tool),
         settings_(settings),
+        ranks_(ranks),
+        processes_(ranks.communicator()),
         pool_(static_cast<int>(tool.options().threads)),
         vocabularies_(LoadVocabularies(settings.vocabs)) {
     ReadData();
@@ -69,11 +86,16 @@ class TrainRun : public TrainingListener {
 
   void Run() {
     identity_ = Identity();
-    if (!settings_.restart && std::filesystem::exists(StateFile())) Resume();
+    const bool resumes =
+        !settings_.restart && std::filesystem::exists(StateFile());
+    CheckAgreement(resumes);
+    if (resumes) Resume();
+    trainer_->CheckAgreement();
     InterruptFlag::Install();
-    report_.emplace(tool_);  // its clock is the training's
+    report_.emplace(tool_, ranks_);  // its clock is the training's
     if (!RunTraining(*trainer_, corpus_, loop_, *this, position_)) {
       SaveState();
+      Any(processes_, true);  // nobody ends before the state is saved
       report_.reset();
       tool_.Note("interrupted after update " + std::to_string(step()) +
                  "; the same command continues from here");
@@ -86,6 +108,7 @@ class TrainRun : public TrainingListener {
   }
 
   double Validate(const TrainingPosition&) override {
+    trainer_->CheckAgreement();
     UpdateInference();
     if (!validator_) return 0;
     values_ = validator_->Validate(*trainer_, *inference_);
@@ -97,15 +120,17 @@ class TrainRun : public TrainingListener {
   // again and writes the same model.
   void Validated(const TrainingPosition& position, bool is_best) override {
     report_->Validated(values_, position, step(), Epochs());
-    if (is_best || !settings_.keep_best) {
+    if (ranks_.is_first() && (is_best || !settings_.keep_best)) {
       WriteModel(*inference_, vocabularies_, settings_.model);
     }
     SaveState();
   }
 
-  bool Interrupted() override { return InterruptFlag::IsSet(); }
+  bool Interrupted() override {
+    return Any(processes_, InterruptFlag::IsSet());
+  }
 
-  double Seconds() override { return report_->Seconds(); }
+  double Seconds() override { return OfFirst(processes_, report_->Seconds()); }
 
  private:
   void ReadData() {
@@ -132,7 +157,8 @@ class TrainRun : public TrainingListener {
                    .keep_text = KeepText::kYes},
         vocabularies_, pool_);
     RequirePairs("--valid-sets", *valid_);
-    validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_);
+    validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_,
+                       processes_);
   }
 
   static void RequirePairs(const std::string& option,
@@ -164,7 +190,7 @@ class TrainRun : public TrainingListener {
     inference_ = std::make_unique<Transformer>(config);
     inference_->parameters().Allocate();
     trainer_.emplace(*network_, corpus_, BoundaryOf(vocabularies_),
-                     settings_.trainer, pool_);
+                     settings_.trainer, pool_, processes_);
     loop_ = {.batcher = {.batch_rows = settings_.mini_batch_words *
                                        settings_.optimizer_delay},
              .schedule = settings_.schedule,
@@ -195,6 +221,7 @@ class TrainRun : public TrainingListener {
   }
 
   void SaveState() const {
+    if (!ranks_.is_first()) return;
     WriteTrainingState(network_->parameters(), trainer_->state(), position_,
                        identity_, StateFile());
   }
@@ -213,7 +240,8 @@ class TrainRun : public TrainingListener {
   TrainingIdentity Identity() const {
     TrainingIdentity identity = OptionIdentity(settings_);
     identity["--seed"] = tool_.options().seed;
-    identity["--threads"] = tool_.options().threads;
+    identity["processes"] = processes_.size();
+    identity["--threads"] = trainer_->num_workers();
     identity["training pairs"] = train_->Hash();
     identity["validation pairs"] = valid_ ? valid_->Hash() : "";
     identity["source vocabulary"] = Sha256Hex(vocabularies_.source->model());
@@ -221,8 +249,24 @@ class TrainRun : public TrainingListener {
     return identity;
   }
 
+  // All processes do the same from here on.
+  void CheckAgreement(bool resumes) {
+    const auto require = [this](const std::string& what,
+                                const std::string& value,
+                                const std::string& remedy) {
+      RequireSame(processes_, std::as_bytes(std::span(value)), {what, remedy});
+    };
+    for (const auto& [key, value] : identity_.items()) {
+      require(key, value.dump(), "give all the same command and files");
+    }
+    require("whether there is a " + StateFile(), resumes ? "yes" : "no",
+            "--model must lie in a folder that all of them share");
+  }
+
   Tool& tool_;
   TrainSettings& settings_;
+  const Ranks& ranks_;
+  Communicator& processes_;
   WorkerPool pool_;
   VocabularyPair vocabularies_;
   std::optional<TrainReport> report_;
@@ -241,10 +285,12 @@ class TrainRun : public TrainingListener {
 
 }  // namespace
 
-void RunTrain(Tool& tool, TrainSettings& settings) {
+void RunTrain(Tool& tool, TrainSettings& settings, const Ranks& ranks) {
   CompleteSettings(settings, tool.options().seed);
-  CheckModelPath(settings.model);
-  TrainRun(tool, settings).Run();
+  ranks.CheckAllFound();
+  if (ranks.communicator().size() > 1) CheckInputs(settings);
+  if (ranks.is_first()) CheckModelPath(settings.model);
+  TrainRun(tool, settings, ranks).Run();
 }
 
 }  // namespace pipeformer

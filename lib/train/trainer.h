@@ -1,13 +1,16 @@
 // One update of the network: a batch is divided into shards that fit the
 // cache, workers run them forward and backward into gradients of their own,
 // the gradients are summed in a fixed order, clipped, and given to Adam.
-// Same seed, threads and build: same numbers.
+// Same seed, threads and build: same numbers. Several processes divide the
+// shards of the same batch among their workers, add up their gradients and make
+// the same step.
 #ifndef PIPEFORMER_LIB_TRAIN_TRAINER_H_
 #define PIPEFORMER_LIB_TRAIN_TRAINER_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -17,6 +20,7 @@
 #include "lib/nn/pair_batch.h"
 #include "lib/nn/ragged.h"
 #include "lib/nn/transformer.h"
+#include "lib/train/communicator.h"
 
 namespace pipeformer {
 
@@ -49,15 +53,24 @@ class Trainer {
  public:
   // Trains the values of `model`, which outlives the trainer.
   Trainer(Transformer& model, const PairCorpus& corpus, Boundary boundary,
-          const TrainerOptions& options, WorkerPool& pool);
+          const TrainerOptions& options, WorkerPool& pool,
+          Communicator& processes = SingleProcess::Instance());
   ~Trainer();
 
-  // One update over the pairs of `batch`. Throws Error (65) when the loss or
-  // the gradient is not finite; the model is then as before.
+  // One update over the pairs of `batch`. All processes call it with the same
+  // one. Throws Error (65) when the loss or the gradient is not finite; the
+  // model is then as before.
   UpdateResult Update(const Batch& batch, double learning_rate);
 
-  // The cross-entropy of the targets of a corpus, without smoothing.
+  // The cross-entropy of the targets of a corpus, without smoothing; the same
+  // bits for any number of threads and processes.
   LossSum Evaluate(const Transformer& model, const PairCorpus& corpus);
+
+  // Throws Error (65) where the processes do not have the same weights.
+  void CheckAgreement();
+
+  // Of all processes together.
+  int64_t num_workers() const { return num_workers_; }
 
   OptimizerState& state() { return state_; }
   const OptimizerState& state() const { return state_; }
@@ -68,13 +81,17 @@ class Trainer {
   void RunShards(const Batch& batch, float gradient_scale, LossSum& sum);
   double SumGradients();
   void Step(double learning_rate, double gradient_scale);
-  void ForEachRange(const std::function<void(int64_t, int64_t, int)>& run);
+  LossSum Total(std::span<const LossSum> losses);
+  void ForEachRange(const std::function<void(int64_t, int64_t)>& run);
 
   Transformer& model_;
   const PairCorpus& corpus_;
   Boundary boundary_;
   TrainerOptions options_;
   WorkerPool& pool_;
+  Communicator& processes_;
+  int64_t first_worker_ = 0;  // number of ours among those of all processes
+  int64_t num_workers_ = 0;   // of all processes
   OptimizerState state_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
