@@ -290,6 +290,12 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
        .value = "",
        .help = "--model keeps the best validated weights, not the last ones",
        .target = &s.keep_best},
+      {.name = "dry-run",
+       .value = "",
+       .help = "read the data, train for two seconds, write nothing but an "
+               "estimate of tokens, memory and time: one JSON object on "
+               "standard output",
+       .target = &s.dry_run},
   };
 }
 

@@ -14,17 +14,17 @@ namespace {
 
 constexpr double kLogSeconds = 5;
 
-int64_t PeakMemoryBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
-
 std::string RateText(double tokens_per_second) {
   return FormatFixed(tokens_per_second / 1000, 1) + "k tokens/s";
 }
 
 }  // namespace
+
+int64_t PeakMemoryBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
 
 void TrainReport::Tally::Add(const UpdateResult& result) {
   loss += result.loss.smoothed;
@@ -88,17 +88,18 @@ void TrainReport::ShowProgress(const UpdateReport& report) {
 
 void TrainReport::LogUpdates() {
   if (since_log_.target_pieces == 0) return;
-  tool_.Log({{"step", latest_.step},
-             {"epoch", epochs_},
-             {"loss", since_log_.MeanLoss()},
-             {"learning_rate", latest_.learning_rate},
-             {"gradient_norm", latest_.result.gradient_norm},
-             {"tokens_per_second", since_log_.TokensPerSecond()},
-             {"seconds", Seconds()},
-             {"memory_bytes", PeakMemoryBytes()},
-             {"processes", ranks_.communicator().size()},
-             {"sum_share", since_log_.seconds_in_sums /
-                               std::max(since_log_.seconds, 1e-9)}});
+  tool_.Log(
+      {{"step", latest_.step},
+       {"epoch", epochs_},
+       {"loss", since_log_.MeanLoss()},
+       {"learning_rate", latest_.learning_rate},
+       {"gradient_norm", latest_.result.gradient_norm},
+       {"tokens_per_second", since_log_.TokensPerSecond()},
+       {"seconds", Seconds()},
+       {"memory_bytes", PeakMemoryBytes()},
+       {"processes", ranks_.communicator().size()},
+       {"sum_share", std::min(1.0, since_log_.seconds_in_sums /
+                                       std::max(since_log_.seconds, 1e-9))}});
   since_log_ = {};
 }
 

@@ -4,6 +4,7 @@
 #define PIPEFORMER_TOOLS_TRAIN_REPORT_H_
 
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "lib/train/training_loop.h"
@@ -13,6 +14,9 @@
 #include "tools/validator.h"
 
 namespace pipeformer {
+
+// The most memory that this process has held so far.
+int64_t PeakMemoryBytes();
 
 // Seconds that a training will take from here on, where `seconds` of it led
 // from `share_before` of the whole to `share`; negative when nobody knows.

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "formats/input.h"
@@ -15,7 +14,9 @@
 #include "formats/training_state.h"
 #include "lib/base/error.h"
 #include "tools/support/interrupt.h"
+#include "tools/train_estimate.h"
 #include "tools/train_report.h"
+#include "tools/train_together.h"
 #include "tools/training_data.h"
 #include "tools/translation.h"
 #include "tools/validator.h"
@@ -57,20 +58,6 @@ void CheckModelPath(const std::string& path) {
   OutputFile probe(path);  // created and, not committed, removed
 }
 
-// Only the first process has a standard input.
-void CheckInputs(const TrainSettings& settings) {
-  const auto check = [](const char* option,
-                        const std::vector<std::string>& files) {
-    if (std::find(files.begin(), files.end(), "-") == files.end()) return;
-    ThrowUsage(std::string(option) +
-               " reads standard input, which several processes cannot share; "
-               "write it to a file that all of them see, and name that");
-  };
-  check("--train-sets", settings.train_sets);
-  check("--valid-sets", settings.valid_sets);
-  check("--vocabs", settings.vocabs);
-}
-
 class TrainRun : public TrainingListener {
  public:
   TrainRun(Tool& tool, TrainSettings& settings, const Ranks& ranks)
@@ -86,11 +73,18 @@ class TrainRun : public TrainingListener {
 
   void Run() {
     identity_ = Identity();
+    if (settings_.dry_run) return Estimate();
     const bool resumes =
         !settings_.restart && std::filesystem::exists(StateFile());
-    CheckAgreement(resumes);
+    CheckSameTraining(identity_, StateFile(),
+                      resumes ? StateIs::kThere : StateIs::kMissing, ranks_);
     if (resumes) Resume();
     trainer_->CheckAgreement();
+    tool_.Log({{"event", "begin"},
+               {"step", step()},
+               {"parameters", network_->parameters().size()},
+               {"updates_per_epoch", updates_per_epoch_},
+               {"processes", processes_.size()}});
     InterruptFlag::Install();
     report_.emplace(tool_, ranks_);  // its clock is the training's
     if (!RunTraining(*trainer_, corpus_, loop_, *this, position_)) {
@@ -203,6 +197,19 @@ class TrainRun : public TrainingListener {
                std::to_string(updates_per_epoch_) + " updates an epoch");
   }
 
+  void Estimate() {
+    const auto estimate = EstimateTraining(
+        {.settings = settings_,
+         .pairs = *train_,
+         .num_validation_pairs = valid_ ? valid_->corpus().size() : 0,
+         .network = *network_,
+         .trainer = *trainer_,
+         .loop = loop_,
+         .ranks = ranks_});
+    for (const auto& line : EstimateLines(estimate)) tool_.Note(line);
+    if (ranks_.is_first()) tool_.output().Write(estimate.dump() + "\n");
+  }
+
   void Resume() {
     ReadTrainingState(StateFile(), identity_, network_->parameters(),
                       trainer_->state(), position_);
@@ -249,20 +256,6 @@ class TrainRun : public TrainingListener {
     return identity;
   }
 
-  // All processes do the same from here on.
-  void CheckAgreement(bool resumes) {
-    const auto require = [this](const std::string& what,
-                                const std::string& value,
-                                const std::string& remedy) {
-      RequireSame(processes_, std::as_bytes(std::span(value)), {what, remedy});
-    };
-    for (const auto& [key, value] : identity_.items()) {
-      require(key, value.dump(), "give all the same command and files");
-    }
-    require("whether there is a " + StateFile(), resumes ? "yes" : "no",
-            "--model must lie in a folder that all of them share");
-  }
-
   Tool& tool_;
   TrainSettings& settings_;
   const Ranks& ranks_;
@@ -287,9 +280,8 @@ class TrainRun : public TrainingListener {
 
 void RunTrain(Tool& tool, TrainSettings& settings, const Ranks& ranks) {
   CompleteSettings(settings, tool.options().seed);
-  ranks.CheckAllFound();
-  if (ranks.communicator().size() > 1) CheckInputs(settings);
-  if (ranks.is_first()) CheckModelPath(settings.model);
+  CheckTogether(settings, ranks);
+  if (ranks.is_first() && !settings.dry_run) CheckModelPath(settings.model);
   TrainRun(tool, settings, ranks).Run();
 }
 

@@ -42,6 +42,7 @@ struct TrainSettings {
   int64_t early_stopping = 10;
   bool keep_best = false;
   bool restart = false;
+  bool dry_run = false;
 };
 
 // Applies --task from `arguments` before the other options are parsed, so

@@ -231,6 +231,17 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
   return Total(losses);
 }
 
+int64_t Trainer::gradient_bytes() const {
+  return static_cast<int64_t>(workers_.size() * sizeof(float)) *
+         model_.parameters().size();
+}
+
+int64_t Trainer::activation_bytes() const {
+  size_t bytes = 0;
+  for (const auto& worker : workers_) bytes += worker->arena.capacity();
+  return static_cast<int64_t>(bytes);
+}
+
 void Trainer::CheckAgreement() {
   const ParameterTable& parameters = model_.parameters();
   RequireSame(

@@ -72,6 +72,10 @@ class Trainer {
   // Of all processes together.
   int64_t num_workers() const { return num_workers_; }
 
+  // Memory that this process holds for what its updates have needed so far.
+  int64_t gradient_bytes() const;
+  int64_t activation_bytes() const;
+
   OptimizerState& state() { return state_; }
   const OptimizerState& state() const { return state_; }
 
