@@ -130,6 +130,20 @@ TEST(TrainingTogether, SeveralProcessesAreOneWithinRounding) {
   }
 }
 
+// Field case det-scorer-workers.
+TEST(TrainingTogether, EvaluatingCountsEachSentenceOnceToTheBit) {
+  ToyTraining one(Options(1));
+  one.network().Pack();
+  const LossSum expected = one.trainer().Evaluate(one.network(), one.corpus());
+  ThreadProcesses(3).Run([&](Communicator& processes) {
+    ToyTraining toy(Options(2), processes);
+    toy.network().Pack();
+    const LossSum loss = toy.trainer().Evaluate(toy.network(), toy.corpus());
+    EXPECT_EQ(loss.pieces, expected.pieces);
+    EXPECT_EQ(loss.plain, expected.plain);
+  });
+}
+
 TEST(TrainingTogether, UnequalThreadsAndMoreProcessesThanSentencesTrain) {
   ThreadProcesses(3).Run([](Communicator& processes) {
     ToyOptions options = Options(1 + processes.rank());
