@@ -30,7 +30,10 @@ int main(int argc, char** argv) {
             {"Pairs packed by tokenize, twenty thousand updates",
              "tokenize --vocab joint.model --from tsv --to tensors "
              "< train.tsv | train --from tensors --vocabs joint.model --model "
-             "model.safetensors --after 20Ku"}},
+             "model.safetensors --after 20Ku"},
+            {"Four processes on this machine, what that takes before it begins",
+             "mpirun -n 4 train --train-sets train.tsv --vocabs joint.model "
+             "--model model.safetensors --dry-run"}},
        .see_also = "build-vocab, tokenize, decode, score",
        .inputs = InputCount::kNone,
        .options = TrainOptions(settings),

@@ -56,12 +56,13 @@ bool Any(Communicator& processes, bool value);
 // are alike.
 int FirstToDiffer(Communicator& processes, std::span<const std::byte> bytes);
 
-// Throws Error (65) where `what` is not the same in all processes: `what`
-// describes it, `remedy` says how it can be.
+// What all processes should have alike, and how that can be reached.
 struct Agreement {
   std::string what;
   std::string remedy;
 };
+
+// Throws Error (65), in all processes, where the bytes are not the same in all.
 void RequireSame(Communicator& processes, std::span<const std::byte> bytes,
                  const Agreement& agreement);
 
