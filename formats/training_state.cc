@@ -47,6 +47,10 @@ Json ParseMetadata(const TensorFile& file, const std::string& key) {
 Json Modernised(Json stored, const std::string& path) {
   if (!stored.contains("--lm-loss")) stored["--lm-loss"] = "target";
   if (!stored.contains("processes")) stored["processes"] = 1;
+  const Json no_sampling = {0.0, 0.0};
+  if (!stored.contains("--sentencepiece-alphas")) {
+    stored["--sentencepiece-alphas"] = no_sampling;
+  }
   if (stored.contains("network") && stored["network"].is_string()) {
     stored["network"] = ConfigToJson(
         ConfigFromJson(stored["network"].get<std::string>(), path));

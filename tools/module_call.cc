@@ -164,13 +164,15 @@ class Caller {
     const Variable d =
         Fill(Find(kGradOutput), kGradOutput, output_side(), config_.d_model());
     std::copy_n(d.value.data, d.value.size(), output.grad.data);
+    *output.has_grad = true;
     tape_.Backward();
   }
 
   void GiveGradients() {
     for (const SequenceArgument& a : signature_.sequences) {
-      Give("grad_" + std::string(a.name),
-           layout_.FromRows(a.side, (input_.*a.place).grad));
+      const Variable& x = input_.*a.place;
+      x.CompleteGrad();
+      Give("grad_" + std::string(a.name), layout_.FromRows(a.side, x.grad));
     }
     masks_.ForEachGradient([&](const char* name, OwnedTensor d_mask) {
       Give("grad_" + std::string(name), std::move(d_mask));

@@ -86,6 +86,12 @@ std::vector<Option> DataOptions(TrainSettings& s) {
        .target = &s.max_length,
        .min = 1,
        .max = 4000},
+      {.name = "sentencepiece-alphas",
+       .value = "A [A]",
+       .help = "cut the text into pieces anew each epoch, by chance: for a bpe "
+               "vocabulary the share of merges left out (0.1), for a unigram "
+               "one the exponent of Kudo 2018; a second number for the target",
+       .target = &s.sentencepiece_alphas},
   };
 }
 

@@ -13,6 +13,7 @@
 #include "formats/sha256.h"
 #include "formats/training_state.h"
 #include "lib/base/error.h"
+#include "tools/subword_sampler.h"
 #include "tools/support/interrupt.h"
 #include "tools/train_estimate.h"
 #include "tools/train_report.h"
@@ -97,6 +98,10 @@ class TrainRun : public TrainingListener {
     }
   }
 
+  void BeginEpoch(int64_t number) override {
+    if (sampler_) corpus_ = sampler_->Cut(number);
+  }
+
   void Updated(const UpdateReport& report) override {
     report_->Updated(report, Epochs());
   }
@@ -128,13 +133,19 @@ class TrainRun : public TrainingListener {
 
  private:
   void ReadData() {
-    train_.emplace(tool_,
-                   DataSource{.files = settings_.train_sets,
-                              .from = settings_.from,
-                              .units = settings_.network.trained_on,
-                              .max_length = settings_.max_length},
-                   vocabularies_, pool_);
+    train_.emplace(
+        tool_,
+        DataSource{.files = settings_.train_sets,
+                   .from = settings_.from,
+                   .units = settings_.network.trained_on,
+                   .max_length = settings_.max_length,
+                   .keep_text = settings_.sampling.active() ? KeepText::kBoth
+                                                            : KeepText::kNone},
+        vocabularies_, pool_);
     corpus_ = train_->corpus();
+    if (settings_.sampling.active()) {
+      sampler_.emplace(*train_, vocabularies_, settings_.sampling, pool_);
+    }
     RequirePairs("--train-sets", *train_);
     const bool pairs = settings_.network.trained_on == TrainedOn::kPairs;
     tool_.Note(std::to_string(corpus_.size()) +
@@ -148,7 +159,7 @@ class TrainRun : public TrainingListener {
                    .units = settings_.network.trained_on,
                    .max_length = std::min(kMaxValidationLength,
                                           MaxSidePieces(settings_.network)),
-                   .keep_text = KeepText::kYes},
+                   .keep_text = KeepText::kTarget},
         vocabularies_, pool_);
     RequirePairs("--valid-sets", *valid_);
     validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_,
@@ -184,7 +195,7 @@ class TrainRun : public TrainingListener {
     inference_ = std::make_unique<Transformer>(config);
     inference_->parameters().Allocate();
     trainer_.emplace(*network_, corpus_, BoundaryOf(vocabularies_),
-                     settings_.trainer, pool_, processes_);
+                     settings_.trainer, Workforce{pool_, processes_});
     loop_ = {.batcher = {.batch_rows = settings_.mini_batch_words *
                                        settings_.optimizer_delay},
              .schedule = settings_.schedule,
@@ -264,7 +275,8 @@ class TrainRun : public TrainingListener {
   VocabularyPair vocabularies_;
   std::optional<TrainReport> report_;
   std::optional<TrainingData> train_, valid_;
-  PairCorpus corpus_;
+  PairCorpus corpus_;  // of this epoch
+  std::optional<SubwordSampler> sampler_;
   std::optional<Validator> validator_;
   std::unique_ptr<Transformer> network_;
   std::unique_ptr<Transformer> inference_;  // packed; validated and saved

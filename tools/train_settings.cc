@@ -133,6 +133,28 @@ void CheckMetrics(const TrainSettings& s) {
   }
 }
 
+void CompleteSampling(TrainSettings& s, uint64_t seed) {
+  const std::vector<double>& alphas = s.sentencepiece_alphas;
+  if (alphas.empty()) return;
+  for (const double alpha : alphas) {
+    if (alpha >= 0 && alpha <= 1) continue;
+    ThrowUsage("--sentencepiece-alphas has " + std::to_string(alpha) +
+               ", it takes numbers in [0, 1]");
+  }
+  if (alphas.size() > 2) {
+    ThrowUsage("--sentencepiece-alphas takes one number or one for each side");
+  }
+  s.sampling = {.source_alpha = alphas.front(),
+                .target_alpha = alphas.back(),
+                .max_length = s.max_length,
+                .seed = seed};
+  if (s.sampling.active() && s.from == "tensors") {
+    ThrowUsage(
+        "--sentencepiece-alphas cuts text anew; packed tensors hold pieces "
+        "that are cut already, take --from tsv, text or jsonl");
+  }
+}
+
 void CompleteOptimiser(TrainSettings& s) {
   if (!s.adam.empty()) {
     if (s.adam.size() != 3 || !(s.adam[0] >= 0 && s.adam[0] < 1) ||
@@ -171,6 +193,7 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
     ThrowUsage("--keep-best needs --valid-sets to know what is best");
   }
   CheckMetrics(s);
+  CompleteSampling(s, seed);
   CompleteOptimiser(s);
   s.trainer.seed = seed;
   s.schedule.d_model = s.network.d_model;
@@ -192,7 +215,9 @@ nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
       {"--clip-norm", s.trainer.clip_norm},
       {"--exponential-smoothing", s.exponential_smoothing},
       {"--valid-metrics", s.valid_metrics},
-      {"--keep-best", s.keep_best}};
+      {"--keep-best", s.keep_best},
+      {"--sentencepiece-alphas",
+       {s.sampling.source_alpha, s.sampling.target_alpha}}};
   // Of these schedules every rate depends on the end.
   if (s.schedule.kind == ScheduleKind::kLinear ||
       s.schedule.kind == ScheduleKind::kCosine) {

@@ -12,6 +12,7 @@
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
 #include "lib/train/training_loop.h"
+#include "tools/subword_sampler.h"
 
 namespace pipeformer {
 
@@ -24,6 +25,8 @@ struct TrainSettings {
   std::string model;
   std::string init_model;
   int64_t max_length = 256;  // pieces of either side of a training pair
+  std::vector<double> sentencepiece_alphas;  // where given: one or a side each
+  SubwordSampling sampling;
 
   std::string task = "transformer-base";
   TransformerConfig network;

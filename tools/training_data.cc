@@ -168,8 +168,7 @@ void TrainingData::EncodeWaiting() {
   });
   for (const Waiting& pair : waiting_) {
     if (pair.problem.empty()) {
-      Add(pair.encoded_source.ids, pair.encoded_target.ids,
-          pair.encoded_target.text);
+      AddEncoded(pair);
     } else {
       tool_.BadRecord(pair.problem);
     }
@@ -205,31 +204,48 @@ void TrainingData::AddPacked(const TensorFile& file) {
   CheckPacked(file, packed.sides.back(), hashes.back(), *vocabularies_.target);
   for (size_t i = 0; i < packed.sides[0].num_sentences(); ++i) {
     if (sentences) {
-      Add({}, packed.sides[0].At(i), "");
+      AddPackedPair({}, packed.sides[0].At(i));
     } else {
-      Add(packed.sides[0].At(i), packed.sides[1].At(i), "");
+      AddPackedPair(packed.sides[0].At(i), packed.sides[1].At(i));
     }
   }
 }
 
-void TrainingData::Add(std::span<const int32_t> source,
-                       std::span<const int32_t> target,
-                       const std::string& target_text) {
+void TrainingData::AddPackedPair(std::span<const int32_t> source,
+                                 std::span<const int32_t> target) {
+  if (Add(source, target) && keep_text_ != KeepText::kNone) {
+    target_text_.push_back(vocabularies_.target->Decode(target));
+  }
+}
+
+void TrainingData::AddEncoded(const Waiting& pair) {
+  const Sentence& target = pair.encoded_target;
+  if (!Add(pair.encoded_source.ids, target.ids)) return;
+  if (keep_text_ == KeepText::kNone) return;
+  target_text_.push_back(target.text.empty()
+                             ? vocabularies_.target->Decode(target.ids)
+                             : target.text);
+  if (keep_text_ == KeepText::kBoth) {
+    source_text_.push_back(pair.encoded_source.text);
+  }
+}
+
+// False where the pair is left out.
+bool TrainingData::Add(std::span<const int32_t> source,
+                       std::span<const int32_t> target) {
   const bool sentences = units_ == TrainedOn::kSentences;
   if ((source.empty() && !sentences) || target.empty()) {
     ++num_blank_;
-    return;
+    return false;
   }
   if (static_cast<int64_t>(std::max(source.size(), target.size())) >
       max_length_) {
     ++num_long_;
-    return;
+    return false;
   }
   source_.Add(source);
   target_.Add(target);
-  if (keep_text_ == KeepText::kNo) return;
-  target_text_.push_back(
-      target_text.empty() ? vocabularies_.target->Decode(target) : target_text);
+  return true;
 }
 
 }  // namespace pipeformer

@@ -17,8 +17,9 @@
 
 namespace pipeformer {
 
-// Whether the text of the targets is kept, for BLEU.
-enum class KeepText { kNo, kYes };
+// Whose text is kept: that of the targets, for BLEU, or of both sides, to cut
+// it anew (subword_sampler.h).
+enum class KeepText { kNone, kTarget, kBoth };
 
 struct DataSource {
   std::vector<std::string> files;
@@ -26,7 +27,7 @@ struct DataSource {
   std::string from;
   TrainedOn units = TrainedOn::kPairs;
   int64_t max_length = 0;  // pieces; a pair with a longer side is left out
-  KeepText keep_text = KeepText::kNo;
+  KeepText keep_text = KeepText::kNone;
 };
 
 class TrainingData {
@@ -43,7 +44,8 @@ class TrainingData {
     return {{source_.ids, source_.offsets}, {target_.ids, target_.offsets}};
   }
 
-  // With kYes: the text of every target.
+  // The kept text of every pair.
+  const std::vector<std::string>& source_text() const { return source_text_; }
   const std::vector<std::string>& target_text() const { return target_text_; }
 
   int64_t num_blank() const { return num_blank_; }
@@ -69,9 +71,11 @@ class TrainingData {
   void Wait(Json source, Json target, const std::string& place);
   void EncodeWaiting();
   void Encode(Waiting& pair) const;
+  void AddEncoded(const Waiting& pair);
   void AddPacked(const TensorFile& file);
-  void Add(std::span<const int32_t> source, std::span<const int32_t> target,
-           const std::string& target_text);
+  void AddPackedPair(std::span<const int32_t> source,
+                     std::span<const int32_t> target);
+  bool Add(std::span<const int32_t> source, std::span<const int32_t> target);
 
   Tool& tool_;
   const VocabularyPair& vocabularies_;
@@ -81,7 +85,7 @@ class TrainingData {
   KeepText keep_text_;
   std::vector<Waiting> waiting_;
   PackedIds source_, target_;
-  std::vector<std::string> target_text_;
+  std::vector<std::string> source_text_, target_text_;
   int64_t num_blank_ = 0;
   int64_t num_long_ = 0;
 };

@@ -201,17 +201,22 @@ Variable MultiHeadAttention::operator()(Context& context,
 
 Variable MultiHeadAttention::Attend(Context& context, const Projected& p,
                                     std::span<AttentionGroup> groups) const {
+  const Timed timed(context.TimeOf(Op::kAttention));
   AttentionOptions options =
       Options(p.key.value, p.value.value, context.gradients);
   options.dropout = context.NextDropout(config_.dropout);
-  const Variable query = p.query;
-  Variable y = context.New(query.rows(), query.width());
-  float* scratch = Run(context, query.value, groups, options, y.value);
+  const Variable y = context.New(p.query.rows(), p.query.width());
+  float* scratch = Run(context, p.query.value, groups, options, y.value);
   if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [query, y, groups, options, scratch] {
-      AttentionBackward(query.value, y.grad, groups, options, scratch,
-                        query.grad);
-    });
+    context.tape->Record(Op::kAttention, context.arena,
+                         [p, y, groups, options, scratch] {
+                           if (!*y.has_grad) return;
+                           AttentionBackward(p.query.value, y.grad, groups,
+                                             options, scratch, p.query.grad);
+                           for (const Variable& x : {p.query, p.key, p.value}) {
+                             *x.has_grad = true;
+                           }
+                         });
   }
   return y;
 }

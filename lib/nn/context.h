@@ -7,27 +7,41 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "lib/base/random.h"
 #include "lib/nn/parameter.h"
 #include "lib/nn/tape.h"
 #include "lib/ops/attention.h"
 #include "lib/ops/dropout.h"
+#include "lib/ops/vector_ops.h"
 #include "lib/tensor/arena.h"
 #include "lib/tensor/matrix.h"
 
 namespace pipeformer {
 
 // An activation [rows, width] and its gradient; grad.data is null when no
-// gradient is wanted.
+// gradient is wanted. The gradient is not initialised: the first contribution
+// sets it, later ones are added.
 struct Variable {
   Matrix value;
   Matrix grad;
+  bool* has_grad = nullptr;  // whether grad holds a contribution yet
+
+  // How the next contribution is to be written, which grad then holds.
+  Write ClaimGrad() const {
+    return std::exchange(*has_grad, true) ? Write::kAdd : Write::kSet;
+  }
+
+  // Makes grad zero where nothing contributed to it.
+  void CompleteGrad() const {
+    if (ClaimGrad() == Write::kSet) SetZero(grad);
+  }
 
   int64_t rows() const { return value.rows; }
   int64_t width() const { return value.cols; }
   Variable Columns(int64_t begin, int64_t count) const {
-    return {value.Columns(begin, count), grad.Columns(begin, count)};
+    return {value.Columns(begin, count), grad.Columns(begin, count), has_grad};
   }
 };
 
@@ -51,14 +65,27 @@ struct Context {
   AttentionProbe* probe = nullptr;
   uint64_t num_draws = 0;  // uses of chance so far, names the next one
 
-  // An activation of this pass, uninitialised; its gradient is zero.
+  // An activation of this pass, uninitialised.
   Variable New(int64_t rows, int64_t cols) {
-    Variable x{arena.NewMatrix(rows, cols), {}};
-    if (tape != nullptr) {
-      x.grad = arena.NewMatrix(rows, cols);
-      std::fill_n(x.grad.data, x.grad.size(), 0.0f);
-    }
-    return x;
+    const Matrix value = arena.NewMatrix(rows, cols);
+    if (tape == nullptr) return {value, {}};
+    return {value, tape->gradients().NewMatrix(rows, cols), NewFlag()};
+  }
+
+  // The result of an operation that no other will use `x` beside: over its
+  // memory, or with memory of its own for the values alone, where those of `x`
+  // are needed for the gradient.
+  Variable InPlaceOf(Variable x) {
+    return {x.value, x.grad, tape == nullptr ? nullptr : NewFlag()};
+  }
+  Variable WithGradOf(Variable x) {
+    const Matrix value = arena.NewMatrix(x.rows(), x.width());
+    return {value, x.grad, tape == nullptr ? nullptr : NewFlag()};
+  }
+
+  // Where the forward time of `op` is added up, or null.
+  double* TimeOf(Op op) const {
+    return tape == nullptr ? nullptr : ForwardTime(tape->profile(), op);
   }
 
   // A dropout that no other use in this pass shares.
@@ -66,14 +93,29 @@ struct Context {
     if (random == nullptr || probability == 0) return {};
     return {probability, random->Fork(num_draws++).key()};
   }
+
+ private:
+  bool* NewFlag() {
+    bool* flag = arena.Array<bool>(1);
+    *flag = false;
+    return flag;
+  }
 };
 
-// Frees what a layer left on the arena, except its result. Does nothing while
-// a tape needs it all.
-class Scratch {
+// The memory of one layer. Without a tape it frees what the layer left on the
+// arena, except its result; with one it lets layers share that of gradients.
+class LayerMemory {
  public:
-  explicit Scratch(Context& context)
-      : context_(context), mark_(context.arena.mark()) {}
+  // `region` as in Tape::EnterRegion.
+  LayerMemory(Context& context, size_t region)
+      : context_(context), mark_(context.arena.mark()) {
+    if (context.tape != nullptr) context.tape->EnterRegion(region);
+  }
+  ~LayerMemory() {
+    if (context_.tape != nullptr) context_.tape->LeaveRegions();
+  }
+  LayerMemory(const LayerMemory&) = delete;
+  LayerMemory& operator=(const LayerMemory&) = delete;
 
   // Frees everything since construction and moves `x` [rows, width], dense,
   // to its place.

@@ -24,16 +24,16 @@ Variable AppendRow(Context& context, Variable x,
   if (context.tape == nullptr) return y;
   float* d_extra =
       extra == nullptr ? nullptr : GradientOf(*extra, context.gradients).data;
-  context.tape->Record(context.arena, [=] {
-    const auto add = [width](const float* from, float* to) {
-      for (int64_t i = 0; i < width; ++i) to[i] += from[i];
-    };
+  context.tape->Record(Op::kOther, context.arena, [=] {
+    if (!*y.has_grad) return;
+    *x.has_grad = true;  // it has no other use
     for (int64_t s = 0; s < sentences; ++s) {
       const int64_t end = offsets[static_cast<size_t>(s) + 1];
       for (int64_t r = offsets[static_cast<size_t>(s)]; r < end; ++r) {
-        add(y.grad.Row(r + s), x.grad.Row(r));
+        std::copy_n(y.grad.Row(r + s), width, x.grad.Row(r));
       }
-      if (d_extra != nullptr) add(y.grad.Row(end + s), d_extra);
+      if (d_extra == nullptr) continue;
+      for (int64_t i = 0; i < width; ++i) d_extra[i] += y.grad.Row(end + s)[i];
     }
   });
   return y;

@@ -21,13 +21,15 @@ Linear Linear::Rows(int64_t first, int64_t count) const {
 }
 
 Variable Linear::operator()(Context& context, Variable x) const {
+  const Timed timed(context.TimeOf(Op::kLinear));
   Variable y = context.New(x.rows(), out());
   Apply(context, x.value, y.value);
   if (context.tape == nullptr) return y;
-  context.tape->Record(context.arena,
-                       [this, gradients = context.gradients, x, y] {
-                         Backward(gradients, x.value, y.grad, x.grad);
-                       });
+  context.tape->Record(
+      Op::kLinear, context.arena, [this, gradients = context.gradients, x, y] {
+        if (!*y.has_grad) return;
+        Backward(gradients, x.value, y.grad, x.grad, x.ClaimGrad());
+      });
   return y;
 }
 
@@ -40,13 +42,16 @@ void Linear::Apply(const Context& context, Matrix x, Matrix dst) const {
   LinearForward(x, weights(), training ? nullptr : packed_.get(), bias(), dst);
 }
 
-void Linear::Backward(float* gradients, Matrix x, Matrix d_dst,
-                      Matrix d_x) const {
-  if (d_x.data != nullptr) LinearBackwardSource(d_dst, weights(), d_x);
+void Linear::Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x,
+                      Write write) const {
   float* d_bias =
       bias_ == nullptr ? nullptr : gradients + bias_->offset + bias_first_;
-  LinearBackwardWeights(
-      x, d_dst, GradientOf(*weight_, gradients).Rows(first_, count_), d_bias);
+  LinearBackward(
+      x, weights(), d_dst,
+      {.d_src = d_x,
+       .write_src = write,
+       .d_weights = GradientOf(*weight_, gradients).Rows(first_, count_),
+       .d_bias = d_bias});
 }
 
 void Linear::Pack() { packed_ = std::make_shared<PackedWeights>(weights()); }
@@ -57,6 +62,7 @@ LayerNorm::LayerNorm(ParameterTable& table, const std::string& name,
       bias_(&table.DeclareVector(name + ".bias", width, 0)) {}
 
 Variable LayerNorm::operator()(Context& context, Variable x) const {
+  const Timed timed(context.TimeOf(Op::kNorm));
   Variable y = context.New(x.rows(), x.width());
   const float* gain = gain_->value.data;
   Matrix statistics;
@@ -67,24 +73,28 @@ Variable LayerNorm::operator()(Context& context, Variable x) const {
   if (context.tape != nullptr) {
     float* d_gain = GradientOf(*gain_, context.gradients).data;
     float* d_bias = GradientOf(*bias_, context.gradients).data;
-    context.tape->Record(context.arena,
-                         [x, y, gain, statistics, d_gain, d_bias] {
-                           LayerNormBackward(x.value, gain, statistics, y.grad,
-                                             {x.grad, d_gain, d_bias});
-                         });
+    context.tape->Record(
+        Op::kNorm, context.arena, [x, y, gain, statistics, d_gain, d_bias] {
+          if (!*y.has_grad) return;
+          LayerNormBackward(x.value, gain, statistics, y.grad,
+                            {x.grad, d_gain, d_bias, x.ClaimGrad()});
+        });
   }
   return y;
 }
 
 Variable Embed(Context& context, const Parameter& table,
                std::span<const int32_t> ids, float scale) {
+  const Timed timed(context.TimeOf(Op::kEmbedding));
   Variable y = context.New(static_cast<int64_t>(ids.size()), table.cols);
   EmbeddingForward(ids, table.value, scale, y.value);
   if (context.tape != nullptr) {
     const Matrix d_table = GradientOf(table, context.gradients);
-    context.tape->Record(context.arena, [ids, scale, y, d_table] {
-      EmbeddingBackward(ids, scale, y.grad, d_table);
-    });
+    context.tape->Record(Op::kEmbedding, context.arena,
+                         [ids, scale, y, d_table] {
+                           if (*y.has_grad)
+                             EmbeddingBackward(ids, scale, y.grad, d_table);
+                         });
   }
   return y;
 }
@@ -94,7 +104,9 @@ Variable GatherRows(Context& context, Variable x,
   Variable y = context.New(static_cast<int64_t>(rows.size()), x.width());
   EmbeddingForward(rows, x.value, 1, y.value);
   if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [rows, x, y] {
+    context.tape->Record(Op::kOther, context.arena, [rows, x, y] {
+      if (!*y.has_grad) return;
+      x.CompleteGrad();
       EmbeddingBackward(rows, 1, y.grad, x.grad);
     });
   }
@@ -103,28 +115,38 @@ Variable GatherRows(Context& context, Variable x,
 
 Variable DropoutAdd(Context& context, Variable x, Variable residual,
                     float probability) {
-  Variable y = context.New(x.rows(), x.width());
+  const Timed timed(context.TimeOf(Op::kResidual));
+  const Variable y = context.InPlaceOf(x);
   const Dropout dropout = context.NextDropout(probability);
   DropoutAddForward(x.value, residual.value, dropout, y.value);
-  if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [x, residual, dropout, y] {
-      DropoutBackward(y.grad, dropout, x.grad);
-      if (residual.grad.data != nullptr) AddTo(y.grad, residual.grad);
-    });
-  }
+  if (context.tape == nullptr) return y;
+  context.tape->Record(Op::kResidual, context.arena, [x, residual, dropout, y] {
+    if (!*y.has_grad) return;
+    if (residual.grad.data != nullptr) {
+      DropoutBackward(y.grad, {}, residual.ClaimGrad(), residual.grad);
+    }
+    if (dropout.active()) {
+      DropoutBackward(y.grad, dropout, Write::kSet, x.grad);
+    }
+    *x.has_grad = true;  // in place of y's
+  });
   return y;
 }
 
 Variable Activate(Context& context, Variable x, Activation activation,
                   float dropout_probability) {
-  Variable y = context.New(x.rows(), x.width());
+  const Timed timed(context.TimeOf(Op::kActivation));
+  const bool from_result = activation == Activation::kRelu;
+  const Variable y = from_result ? context.InPlaceOf(x) : context.WithGradOf(x);
   const Dropout dropout = context.NextDropout(dropout_probability);
   ActivationForward(x.value, activation, dropout, y.value);
-  if (context.tape != nullptr) {
-    context.tape->Record(context.arena, [x, activation, dropout, y] {
-      ActivationBackward(x.value, y.grad, activation, dropout, x.grad);
-    });
-  }
+  if (context.tape == nullptr) return y;
+  context.tape->Record(
+      Op::kActivation, context.arena, [x, activation, dropout, y] {
+        if (!*y.has_grad) return;
+        ActivationBackward(x.value, activation, dropout, y.grad);
+        *x.has_grad = true;  // in place of y's
+      });
   return y;
 }
 

@@ -35,9 +35,10 @@ class Linear {
   // which training has moved since they were packed.
   void Apply(const Context& context, Matrix x, Matrix dst) const;
 
-  // Adds the gradients for d_dst [rows, out]: of the weights and the bias
-  // into the buffer `gradients` of all parameters, of x into d_x unless absent.
-  void Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x) const;
+  // The gradients for d_dst [rows, out]: of the weights and the bias added to
+  // the buffer `gradients` of all parameters, of x to d_x as `write` says.
+  void Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x,
+                Write write) const;
 
   // Copies the weights into the form that inference multiplies fastest; to be
   // called again when they change. Not thread-safe.
@@ -80,15 +81,16 @@ Variable Embed(Context& context, const Parameter& table,
 Variable GatherRows(Context& context, Variable x,
                     std::span<const int32_t> rows);
 
-// residual + dropout(x); both [rows, width].
+// residual + dropout(x); both [rows, width]. Takes the place of x, which must
+// have no other use.
 Variable DropoutAdd(Context& context, Variable x, Variable residual,
                     float probability);
 
-// dropout(activation(x)); x and the result [rows, width].
+// dropout(activation(x)); x and the result [rows, width]. The same holds.
 Variable Activate(Context& context, Variable x, Activation activation,
                   float dropout_probability);
 
-// dropout(x), the same variable when nothing is dropped.
+// dropout(x), the same variable when nothing is dropped. The same holds.
 Variable DropoutOf(Context& context, Variable x, float probability);
 
 }  // namespace pipeformer

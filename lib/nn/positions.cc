@@ -69,8 +69,8 @@ void EmbeddingPositions::Add(Context& context, Side side,
   AddPositions(position, learned->value, x.value);
   if (context.tape == nullptr) return;
   const Matrix d_table = GradientOf(*learned, context.gradients);
-  context.tape->Record(context.arena, [position, x, d_table] {
-    EmbeddingBackward(position, 1, x.grad, d_table);
+  context.tape->Record(Op::kEmbedding, context.arena, [position, x, d_table] {
+    if (*x.has_grad) EmbeddingBackward(position, 1, x.grad, d_table);
   });
 }
 
@@ -78,8 +78,8 @@ void Rotate(Context& context, std::span<const int32_t> position, Matrix angles,
             Variable x) {
   RotaryForward(position, angles, x.value);
   if (context.tape == nullptr) return;
-  context.tape->Record(context.arena, [position, angles, x] {
-    RotaryBackward(position, angles, x.grad);
+  context.tape->Record(Op::kOther, context.arena, [position, angles, x] {
+    if (*x.has_grad) RotaryBackward(position, angles, x.grad);
   });
 }
 

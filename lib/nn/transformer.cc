@@ -12,6 +12,9 @@ namespace {
 // Rows of logits that exist at a time: 256 x 8,000 floats are 8 MB.
 constexpr int64_t kLogitRows = 256;
 
+// Where the gradients of a layer lie (Tape::EnterRegion); stack 0 encodes.
+size_t Region(size_t stack, size_t layer) { return 2 * stack + layer % 2; }
+
 std::unique_ptr<LayerNorm> MakeFinalNorm(ParameterTable& table,
                                          const std::string& name,
                                          const TransformerConfig& config) {
@@ -58,27 +61,30 @@ TransformerStacks::TransformerStacks(ParameterTable& table,
 Variable TransformerStacks::Encode(Context& context, Variable x,
                                    std::span<const int32_t> offsets,
                                    std::span<const SentenceMask> masks) const {
+  size_t number = 0;
   for (const EncoderLayer& layer : encoder_) {
-    Scratch scratch(context);
-    x = scratch.Keep(layer(context, x, offsets, masks));
+    LayerMemory memory(context, Region(0, number++));
+    x = memory.Keep(layer(context, x, offsets, masks));
   }
   return encoder_norm_ == nullptr ? x : (*encoder_norm_)(context, x);
 }
 
 Variable TransformerStacks::Decode(Context& context, Variable x,
                                    const DecoderInput& input) const {
+  size_t number = 0;
   for (const DecoderLayer& layer : decoder_) {
-    Scratch scratch(context);
-    x = scratch.Keep(layer(context, x, input));
+    LayerMemory memory(context, Region(1, number++));
+    x = memory.Keep(layer(context, x, input));
   }
   return decoder_norm_ == nullptr ? x : (*decoder_norm_)(context, x);
 }
 
 Variable TransformerStacks::DecodeStep(Context& context, Variable x,
                                        DecoderCache& cache) const {
+  size_t number = 0;
   for (const DecoderLayer& layer : decoder_) {
-    Scratch scratch(context);
-    x = scratch.Keep(layer(context, x, cache));
+    LayerMemory memory(context, Region(1, number++));
+    x = memory.Keep(layer(context, x, cache));
   }
   return decoder_norm_ == nullptr ? x : (*decoder_norm_)(context, x);
 }
@@ -194,11 +200,14 @@ Variable Transformer::DecodeStep(Context& context, std::span<const int32_t> ids,
 LossSum Transformer::Loss(Context& context, Variable hidden,
                           std::span<const int32_t> targets,
                           LossOptions options) const {
+  const Timed timed(context.TimeOf(Op::kLoss));
   LossSum sum;
   sum.pieces = hidden.rows();
   const auto mark = context.arena.mark();
   const Matrix logits = context.arena.NewMatrix(
       std::min(kLogitRows, hidden.rows()), config_.target_vocab);
+  const Write write =
+      context.tape == nullptr ? Write::kSet : hidden.ClaimGrad();
   for (int64_t begin = 0; begin < hidden.rows(); begin += kLogitRows) {
     const int64_t rows = std::min(kLogitRows, hidden.rows() - begin);
     const Matrix x = hidden.value.Rows(begin, rows);
@@ -210,7 +219,7 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
         {options.label_smoothing, options.gradient_scale}, &sum.plain);
     if (context.tape != nullptr) {
       output_.Backward(context.gradients, x, piece,
-                       hidden.grad.Rows(begin, rows));
+                       hidden.grad.Rows(begin, rows), write);
     }
   }
   context.arena.Rewind(mark);

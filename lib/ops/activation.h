@@ -17,10 +17,11 @@ enum class Activation { kRelu, kGelu, kSwish };
 void ActivationForward(Matrix src, Activation activation, Dropout dropout,
                        Matrix dst);
 
-// d_src += activation'(src) dropout'(d_dst); all [rows, cols].
-//   src  the input of forward
-void ActivationBackward(Matrix src, Matrix d_dst, Activation activation,
-                        Dropout dropout, Matrix d_src);
+// Turns d_dst into d_src in place: d *= activation'(src) dropout'; [rows,
+// cols].
+//   src  the input of forward; for kRelu its result will do
+void ActivationBackward(Matrix src, Activation activation, Dropout dropout,
+                        Matrix d);
 
 }  // namespace pipeformer
 

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "lib/ops/attention.h"
@@ -17,7 +18,28 @@ HWY_BEFORE_NAMESPACE();
 namespace pipeformer {
 namespace HWY_NAMESPACE {
 
-constexpr int64_t kTile = 4;  // queries or keys whose sums run side by side
+// Rows (of queries or keys) whose sums run side by side.
+constexpr int kLargeTile = 8;
+constexpr int kSmallTile = 4;
+
+// Calls run(std::integral_constant<int, R>(), first) for tiles of R rows until
+// all `count` are covered. The last tile may overlap the one before: whoever
+// runs writes the same again.
+template <class Run>
+HWY_INLINE void ForEachTile(int64_t count, Run run) {
+  const auto cover = [&](auto size) HWY_ATTR {
+    int64_t t = 0;
+    for (; t + size() <= count; t += size()) run(size, t);
+    if (t < count) run(size, count - size());
+  };
+  if (count >= kLargeTile) {
+    cover(std::integral_constant<int, kLargeTile>());
+  } else if (count >= kSmallTile) {
+    cover(std::integral_constant<int, kSmallTile>());
+  } else {
+    cover(std::integral_constant<int, 1>());
+  }
+}
 
 // One head of one group, with pointers moved to the head's columns.
 struct Head {
@@ -175,23 +197,52 @@ HWY_INLINE void DropRow(const Head& h, int64_t t, const float* src,
   });
 }
 
-// dst[r] (+)= the sum over j < count of weights[r][j] * row_of(j), R rows.
-template <int R, bool kAdd, class RowOf>
-HWY_INLINE void WeightedSum(const float* const* weights, int64_t count,
-                            int64_t head_dim, RowOf row_of, float* const* dst) {
-  ForEachVector(head_dim, [&](auto d, int64_t i) HWY_ATTR {
-    hn::Vec<decltype(d)> sum[R];
+// dst[r] (+)= the sum over j < count of weight(r, j) * row_of(j), R rows, in
+// V vectors of columns from i on.
+template <int R, int V, bool kAdd, class D, class Weight, class RowOf>
+HWY_INLINE void WeightedSumAt(D d, int64_t i, Weight weight, int64_t count,
+                              RowOf row_of, float* const* dst) {
+  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<D> sum[V][R];
+  for (int v = 0; v < V; ++v) {
     for (int r = 0; r < R; ++r) {
-      sum[r] = kAdd ? hn::LoadU(d, dst[r] + i) : hn::Zero(d);
+      sum[v][r] = kAdd ? hn::LoadU(d, dst[r] + i + v * n) : hn::Zero(d);
     }
-    for (int64_t j = 0; j < count; ++j) {
-      const auto row = hn::LoadU(d, row_of(j) + i);
-      for (int r = 0; r < R; ++r) {
-        sum[r] = hn::MulAdd(hn::Set(d, weights[r][j]), row, sum[r]);
+  }
+  for (int64_t j = 0; j < count; ++j) {
+    const float* row = row_of(j) + i;
+    hn::Vec<D> part[V];
+    for (int v = 0; v < V; ++v) part[v] = hn::LoadU(d, row + v * n);
+    for (int r = 0; r < R; ++r) {
+      const auto w = hn::Set(d, weight(r, j));
+      for (int v = 0; v < V; ++v) {
+        sum[v][r] = hn::MulAdd(w, part[v], sum[v][r]);
       }
     }
-    for (int r = 0; r < R; ++r) hn::StoreU(sum[r], d, dst[r] + i);
-  });
+  }
+  for (int v = 0; v < V; ++v) {
+    for (int r = 0; r < R; ++r) {
+      hn::StoreU(sum[v][r], d, dst[r] + i + v * n);
+    }
+  }
+}
+
+// The same for all of head_dim columns.
+template <int R, bool kAdd, class Weight, class RowOf>
+HWY_INLINE void WeightedSum(Weight weight, int64_t count, int64_t head_dim,
+                            RowOf row_of, float* const* dst) {
+  const Lanes d;
+  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + 2 * n <= head_dim; i += 2 * n) {
+    WeightedSumAt<R, 2, kAdd>(d, i, weight, count, row_of, dst);
+  }
+  for (; i + n <= head_dim; i += n) {
+    WeightedSumAt<R, 1, kAdd>(d, i, weight, count, row_of, dst);
+  }
+  for (; i < head_dim; ++i) {
+    WeightedSumAt<R, 1, kAdd>(OneLane(), i, weight, count, row_of, dst);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

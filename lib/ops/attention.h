@@ -112,8 +112,8 @@ void AttentionForward(Matrix query, std::span<const AttentionGroup> groups,
                       const AttentionOptions& options, float* scratch,
                       Matrix dst);
 
-// Adds the gradients of query, keys and values, and where there are such, of
-// masks and relative vectors.
+// Writes the gradients of query, keys and values, of every row that a group
+// names; adds those of masks and relative vectors, where there are such.
 // Requires: groups carry weights from forward, d_keys and d_values, and no
 // key_rows; the dropout key is forward's.
 void AttentionBackward(Matrix query, Matrix d_dst,

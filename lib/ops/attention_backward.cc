@@ -47,12 +47,6 @@ HWY_INLINE void ScoreGradients(const Head& h, int64_t t, const float* weights,
     const float mean = SumOf(h.padded, [&](auto d, int64_t j) HWY_ATTR {
       return hn::Mul(hn::LoadU(d, p + j), hn::LoadU(d, dp + j));
     });
-    if (h.d_mask != nullptr) {
-      float* d_mask = h.d_mask + (t + r) * h.num_keys;
-      for (int64_t j = 0; j < h.num_keys; ++j) {
-        d_mask[j] += p[j] * (dp[j] - mean);
-      }
-    }
     ForEachVector(h.padded, [&](auto d, int64_t j) HWY_ATTR {
       const auto centred = hn::Sub(hn::LoadU(d, dp + j), hn::Set(d, mean));
       const auto v = hn::Mul(hn::LoadU(d, p + j), centred);
@@ -81,51 +75,47 @@ HWY_INLINE void RelativeGradients(const Head& h, int64_t t,
                                   const float* d_dst, float* sums,
                                   float* d_query) {
   const int64_t visible = h.Visible(t);
-  const float* by_distance = sums;
   SumByDistance(h, t, d_scores, visible, sums);
   WeightedSum<1, true>(
-      &by_distance, h.relative.rows(), h.head_dim,
+      [&](int, int64_t b) { return sums[b]; }, h.relative.rows(), h.head_dim,
       [&](int64_t b) { return h.relative.keys + b * h.head_dim; }, &d_query);
   AddOuter(h, sums, h.Query(t), h.relative.d_keys);
   SumByDistance(h, t, mixed, visible, sums);
   AddOuter(h, sums, d_dst, h.relative.d_values);
 }
 
-// d_row[j] += the sum over t of weights[t][j] * rows[t], for R keys from j on.
+// d_keys[j] = the sum over t of weights[t][j] * rows[t], for R keys from j on.
 template <int R>
 HWY_INLINE void KeyGradients(const Head& h, int64_t j, const float* weights,
                              const float* rows, int64_t row_stride,
                              float* d_keys, int64_t d_stride) {
-  ForEachVector(h.head_dim, [&](auto d, int64_t i) HWY_ATTR {
-    hn::Vec<decltype(d)> sum[R];
-    for (int r = 0; r < R; ++r) {
-      sum[r] = hn::LoadU(d, d_keys + (j + r) * d_stride + i);
-    }
-    for (int64_t t = 0; t < h.num_queries; ++t) {
-      const auto row = hn::LoadU(d, rows + t * row_stride + i);
-      const float* w = weights + t * h.padded + j;
-      for (int r = 0; r < R; ++r) {
-        sum[r] = hn::MulAdd(hn::Set(d, w[r]), row, sum[r]);
-      }
-    }
-    for (int r = 0; r < R; ++r) {
-      hn::StoreU(sum[r], d, d_keys + (j + r) * d_stride + i);
-    }
-  });
+  float* out[R];
+  for (int r = 0; r < R; ++r) out[r] = d_keys + (j + r) * d_stride;
+  WeightedSum<R, false>(
+      [&](int r, int64_t t) { return weights[t * h.padded + j + r]; },
+      h.num_queries, h.head_dim,
+      [&](int64_t t) { return rows + t * row_stride; }, out);
+}
+
+// What reaches the mask: the gradients of the scores before their scale.
+HWY_INLINE void MaskGradients(const Head& h, const float* d_scores) {
+  for (int64_t t = 0; t < h.num_queries; ++t) {
+    const float* from = d_scores + t * h.padded;
+    float* to = h.d_mask + t * h.num_keys;
+    for (int64_t j = 0; j < h.num_keys; ++j) to[j] += from[j] / h.scale;
+  }
 }
 
 template <int R>
 HWY_INLINE void QueryGradients(const Head& h, int64_t t, const float* d_scores,
                                float* d_query, int64_t d_query_stride) {
-  const float* rows[R];
+  const float* rows = d_scores + t * h.padded;
   float* out[R];
-  for (int r = 0; r < R; ++r) {
-    rows[r] = d_scores + (t + r) * h.padded;
-    out[r] = d_query + (t + r) * d_query_stride;
-  }
-  WeightedSum<R, true>(
-      rows, h.Visible(t + R - 1), h.head_dim,
-      [&](int64_t j) { return h.Key(j); }, out);
+  for (int r = 0; r < R; ++r) out[r] = d_query + (t + r) * d_query_stride;
+  WeightedSum<R, false>(
+      [&](int r, int64_t j) { return rows[r * h.padded + j]; },
+      h.Visible(t + R - 1), h.head_dim, [&](int64_t j) { return h.Key(j); },
+      out);
 }
 
 // What a head's backward pass reads and adds to, moved to its columns.
@@ -149,40 +139,27 @@ void BackwardHead(const Head& h, const HeadGradients& g,
   Pack(
       h.num_keys, h.head_dim, [&](int64_t j) { return h.Value(j); },
       s.packed_values);
-  int64_t t = 0;
-  for (; t + kTile <= h.num_queries; t += kTile) {
-    ScoreGradients<kTile>(h, t, g.weights, g.d_dst, g.d_dst_stride, s);
-  }
-  for (; t < h.num_queries; ++t) {
-    ScoreGradients<1>(h, t, g.weights, g.d_dst, g.d_dst_stride, s);
-  }
-  for (t = 0; t + kTile <= h.num_queries; t += kTile) {
-    QueryGradients<kTile>(h, t, s.d_scores, g.d_query, g.d_query_stride);
-  }
-  for (; t < h.num_queries; ++t) {
-    QueryGradients<1>(h, t, s.d_scores, g.d_query, g.d_query_stride);
-  }
+  ForEachTile(h.num_queries, [&](auto size, int64_t t) HWY_ATTR {
+    ScoreGradients<size()>(h, t, g.weights, g.d_dst, g.d_dst_stride, s);
+  });
+  if (h.d_mask != nullptr) MaskGradients(h, s.d_scores);
+  ForEachTile(h.num_queries, [&](auto size, int64_t t) HWY_ATTR {
+    QueryGradients<size()>(h, t, s.d_scores, g.d_query, g.d_query_stride);
+  });
   const float* mixed = h.dropout.active() ? s.dropped : g.weights;
   if (h.relative.keys != nullptr) {
-    for (t = 0; t < h.num_queries; ++t) {
+    for (int64_t t = 0; t < h.num_queries; ++t) {
       RelativeGradients(h, t, s.d_scores + t * h.padded, mixed + t * h.padded,
                         g.d_dst + t * g.d_dst_stride, relative.sums,
                         g.d_query + t * g.d_query_stride);
     }
   }
-  int64_t j = 0;
-  for (; j + kTile <= h.num_keys; j += kTile) {
-    KeyGradients<kTile>(h, j, s.d_scores, h.query, h.query_stride, g.d_keys,
-                        h.key_stride);
-    KeyGradients<kTile>(h, j, mixed, g.d_dst, g.d_dst_stride, g.d_values,
-                        h.value_stride);
-  }
-  for (; j < h.num_keys; ++j) {
-    KeyGradients<1>(h, j, s.d_scores, h.query, h.query_stride, g.d_keys,
-                    h.key_stride);
-    KeyGradients<1>(h, j, mixed, g.d_dst, g.d_dst_stride, g.d_values,
-                    h.value_stride);
-  }
+  ForEachTile(h.num_keys, [&](auto size, int64_t j) HWY_ATTR {
+    KeyGradients<size()>(h, j, s.d_scores, h.query, h.query_stride, g.d_keys,
+                         h.key_stride);
+    KeyGradients<size()>(h, j, mixed, g.d_dst, g.d_dst_stride, g.d_values,
+                         h.value_stride);
+  });
 }
 
 void AttentionBackwardImpl(Matrix query, Matrix d_dst,

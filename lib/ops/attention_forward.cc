@@ -44,40 +44,62 @@ HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
   }
 }
 
+// The sum of kKeyBlock floats, in one order.
+HWY_INLINE float SumOfBlock(const float* lanes) {
+  const Lanes d;
+  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
+  auto total = hn::Load(d, lanes);
+  for (int64_t j = n; j < kKeyBlock; j += n) {
+    total = hn::Add(total, hn::Load(d, lanes + j));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, total));
+}
+
 // Softmax over the first `visible` of `padded` scores; the rest become 0, and
 // so do all where every score is minus infinity. A score that is not a number
-// makes all of them such: it must not pass for a key that is not seen.
+// makes all of them such: it must not pass for a key that is not seen. What
+// lies beyond `visible` is masked in registers: scalars stored between vectors
+// would have to leave the store buffer before they can be loaded.
 HWY_INLINE void Softmax(float* row, int64_t visible, int64_t padded) {
   const Lanes d;
   const int64_t n = static_cast<int64_t>(hn::Lanes(d));
-  std::fill(row + visible, row + padded, kHidden);
-  const float largest = visible == 0 ? kHidden : MaxOf(row, padded);
-  const auto is_hidden = [](float score) { return score == kHidden; };
-  if (largest == kHidden && std::all_of(row, row + visible, is_hidden)) {
+  const auto hidden = hn::Set(d, kHidden);
+  const auto seen = [&](int64_t j) HWY_ATTR {
+    return hn::FirstN(
+        d, static_cast<size_t>(std::clamp<int64_t>(visible - j, 0, n)));
+  };
+  const auto score = [&](int64_t j) HWY_ATTR {
+    return hn::IfThenElse(seen(j), hn::LoadU(d, row + j), hidden);
+  };
+  auto max = hidden;
+  auto no_number = hn::Zero(d);  // all bits of a lane where a score is NaN
+  for (int64_t j = 0; j < padded; j += n) {
+    const auto x = score(j);
+    no_number = hn::Or(no_number, hn::VecFromMask(d, hn::IsNaN(x)));
+    max = hn::Max(max, x);
+  }
+  max = hn::MaxOfLanes(d, max);
+  if (!hn::AllTrue(d, hn::Eq(no_number, hn::Zero(d))) ||
+      hn::GetLane(max) == -kHidden) {
+    std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
+    std::fill(row + visible, row + padded, 0.0f);
+    return;
+  }
+  if (hn::GetLane(max) == kHidden) {
     std::fill_n(row, padded, 0.0f);
     return;
   }
-  const auto max = hn::Set(d, largest);
-  auto no_number = hn::Zero(d);  // all bits of a lane where a score is NaN
-  // Sums run lane by lane over whole blocks, then in the order of the lanes:
-  // blocks beyond `visible` add zeros, so they do not change a bit.
+  // Sums run lane by lane over whole blocks, then over the lanes: blocks beyond
+  // `visible` add zeros, so they do not change a bit.
   HWY_ALIGN float lanes[kKeyBlock] = {};
   for (int64_t j = 0; j < padded; j += n) {
-    const auto x = hn::Sub(hn::LoadU(d, row + j), max);
-    no_number = hn::Or(no_number, hn::VecFromMask(d, hn::IsNaN(x)));
-    const auto e = hn::Exp(d, x);
+    const auto e = hn::IfThenElseZero(
+        seen(j), hn::Exp(d, hn::Sub(hn::LoadU(d, row + j), max)));
     hn::StoreU(e, d, row + j);
     float* lane = lanes + j % kKeyBlock;
     hn::Store(hn::Add(hn::Load(d, lane), e), d, lane);
   }
-  std::fill(row + visible, row + padded, 0.0f);
-  if (!hn::AllTrue(d, hn::Eq(no_number, hn::Zero(d)))) {
-    std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
-    return;
-  }
-  float sum = 0;
-  for (float lane : lanes) sum += lane;
-  const auto inverse = hn::Set(d, 1.0f / sum);
+  const auto inverse = hn::Set(d, 1.0f / SumOfBlock(lanes));
   for (int64_t j = 0; j < padded; j += n) {
     hn::StoreU(hn::Mul(hn::LoadU(d, row + j), inverse), d, row + j);
   }
@@ -110,14 +132,14 @@ HWY_INLINE void ForwardTile(const Head& h, int64_t t, const float* packed,
       DropRow(h, t + r, scores[r], dropped + r * h.padded);
     }
   }
-  WeightedSum<R, false>(
-      mixed, visible, h.head_dim, [&](int64_t j) { return h.Value(j); }, out);
+  WeightedSum<R, false>([&](int r, int64_t j) { return mixed[r][j]; }, visible,
+                        h.head_dim, [&](int64_t j) { return h.Value(j); }, out);
   if (h.relative.keys == nullptr) return;
   for (int r = 0; r < R; ++r) {
-    const float* sums = relative.sums;
     SumByDistance(h, t + r, mixed[r], h.Visible(t + r), relative.sums);
     WeightedSum<1, true>(
-        &sums, h.relative.rows(), h.head_dim,
+        [&](int, int64_t b) { return relative.sums[b]; }, h.relative.rows(),
+        h.head_dim,
         [&](int64_t b) { return h.relative.values + b * h.head_dim; }, &out[r]);
   }
 }
@@ -126,16 +148,11 @@ void ForwardHead(const Head& h, const float* packed,
                  const RelativeScratch& relative, float* weights,
                  float* scratch, float* dst, int64_t dst_stride) {
   float* dropped = scratch;
-  float* own = scratch + kTile * h.padded;
-  int64_t t = 0;
-  for (; t + kTile <= h.num_queries; t += kTile) {
+  float* own = scratch + kLargeTile * h.padded;
+  ForEachTile(h.num_queries, [&](auto size, int64_t t) HWY_ATTR {
     float* w = weights == nullptr ? own : weights + t * h.padded;
-    ForwardTile<kTile>(h, t, packed, relative, w, dropped, dst, dst_stride);
-  }
-  for (; t < h.num_queries; ++t) {
-    float* w = weights == nullptr ? own : weights + t * h.padded;
-    ForwardTile<1>(h, t, packed, relative, w, dropped, dst, dst_stride);
-  }
+    ForwardTile<size()>(h, t, packed, relative, w, dropped, dst, dst_stride);
+  });
 }
 
 void AttentionForwardImpl(Matrix query, std::span<const AttentionGroup> groups,
@@ -199,7 +216,7 @@ int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
   for (const AttentionGroup& g : groups) {
     const int64_t padded = PaddedKeys(g.num_keys);
     // Packed keys or values, then two sets of weights (see BackwardScratch).
-    const int64_t rows = std::max<int64_t>(4, g.num_queries);
+    const int64_t rows = std::max<int64_t>(8, g.num_queries);  // a tile's
     size = std::max(size, padded * (head_dim + 2 * rows));
   }
   return size +

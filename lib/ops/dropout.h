@@ -29,8 +29,9 @@ struct Dropout {
 void DropoutAddForward(Matrix src, Matrix residual, Dropout dropout,
                        Matrix dst);
 
-// d_src += dropout'(d_dst); all [rows, cols], the same key as forward.
-void DropoutBackward(Matrix d_dst, Dropout dropout, Matrix d_src);
+// d_src = or += dropout'(d_dst); all [rows, cols], the same key as forward.
+// With kSet d_src may be d_dst.
+void DropoutBackward(Matrix d_dst, Dropout dropout, Write write, Matrix d_src);
 
 }  // namespace pipeformer
 

@@ -46,7 +46,8 @@ void DropoutAddForwardImpl(Matrix src, Matrix residual, Dropout dropout,
   }
 }
 
-void DropoutBackwardImpl(Matrix d_dst, Dropout dropout, Matrix d_src) {
+void DropoutBackwardImpl(Matrix d_dst, Dropout dropout, Write write,
+                         Matrix d_src) {
   for (int64_t r = 0; r < d_dst.rows; ++r) {
     const float* dy = d_dst.Row(r);
     float* dx = d_src.Row(r);
@@ -56,7 +57,8 @@ void DropoutBackwardImpl(Matrix d_dst, Dropout dropout, Matrix d_src) {
       if (dropout.active()) {
         v = Drop(d, v, dropout, first + static_cast<uint32_t>(i));
       }
-      hn::StoreU(hn::Add(hn::LoadU(d, dx + i), v), d, dx + i);
+      if (write == Write::kAdd) v = hn::Add(hn::LoadU(d, dx + i), v);
+      hn::StoreU(v, d, dx + i);
     });
   }
 }
@@ -140,20 +142,19 @@ void ActivationForwardImpl(Matrix src, Activation activation, Dropout dropout,
   }
 }
 
-void ActivationBackwardImpl(Matrix src, Matrix d_dst, Activation activation,
-                            Dropout dropout, Matrix d_src) {
+void ActivationBackwardImpl(Matrix src, Activation activation, Dropout dropout,
+                            Matrix gradient) {
   for (int64_t r = 0; r < src.rows; ++r) {
     const float* x = src.Row(r);
-    const float* dy = d_dst.Row(r);
-    float* dx = d_src.Row(r);
+    float* dx = gradient.Row(r);
     const uint32_t first = FirstIndex(src, r);
     ForEachVector(src.cols, [&](auto d, int64_t i) HWY_ATTR {
-      auto v = hn::LoadU(d, dy + i);
+      auto v = hn::LoadU(d, dx + i);
       if (dropout.active()) {
         v = Drop(d, v, dropout, first + static_cast<uint32_t>(i));
       }
       const auto slope = ActivationSlope(d, hn::LoadU(d, x + i), activation);
-      hn::StoreU(hn::MulAdd(slope, v, hn::LoadU(d, dx + i)), d, dx + i);
+      hn::StoreU(hn::Mul(slope, v), d, dx + i);
     });
   }
 }
@@ -166,6 +167,37 @@ void AddToImpl(Matrix src, Matrix dst) {
       hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i);
     });
   }
+}
+
+void AddRows(Matrix src, float* sum) {
+  for (int64_t r = 0; r < src.rows; ++r) {
+    AddToImpl(src.Rows(r, 1), DenseMatrix(sum, 1, src.cols));
+  }
+}
+
+// In blocks of columns whose sums stay in registers.
+void SumRowsImpl(Matrix src, float* sum) {
+  const Lanes d;
+  constexpr int64_t kVectors = 8;
+  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
+  int64_t c = 0;
+  for (; c + kVectors * n <= src.cols; c += kVectors * n) {
+    hn::Vec<Lanes> total[kVectors];
+    for (int64_t v = 0; v < kVectors; ++v) {
+      total[v] = hn::LoadU(d, sum + c + v * n);
+    }
+    for (int64_t r = 0; r < src.rows; ++r) {
+      const float* x = src.Row(r) + c;
+      for (int64_t v = 0; v < kVectors; ++v) {
+        total[v] = hn::Add(total[v], hn::LoadU(d, x + v * n));
+      }
+    }
+    for (int64_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(total[v], d, sum + c + v * n);
+    }
+  }
+  if (c == src.cols) return;
+  AddRows(src.Columns(c, src.cols - c), sum + c);
 }
 
 double SumOfSquaresImpl(const float* src, int64_t count) {
@@ -196,6 +228,7 @@ HWY_EXPORT(DropoutBackwardImpl);
 HWY_EXPORT(ActivationForwardImpl);
 HWY_EXPORT(ActivationBackwardImpl);
 HWY_EXPORT(AddToImpl);
+HWY_EXPORT(SumRowsImpl);
 HWY_EXPORT(SumOfSquaresImpl);
 
 void DropoutAddForward(Matrix src, Matrix residual, Dropout dropout,
@@ -203,8 +236,8 @@ void DropoutAddForward(Matrix src, Matrix residual, Dropout dropout,
   HWY_DYNAMIC_DISPATCH(DropoutAddForwardImpl)(src, residual, dropout, dst);
 }
 
-void DropoutBackward(Matrix d_dst, Dropout dropout, Matrix d_src) {
-  HWY_DYNAMIC_DISPATCH(DropoutBackwardImpl)(d_dst, dropout, d_src);
+void DropoutBackward(Matrix d_dst, Dropout dropout, Write write, Matrix d_src) {
+  HWY_DYNAMIC_DISPATCH(DropoutBackwardImpl)(d_dst, dropout, write, d_src);
 }
 
 void ActivationForward(Matrix src, Activation activation, Dropout dropout,
@@ -212,10 +245,9 @@ void ActivationForward(Matrix src, Activation activation, Dropout dropout,
   HWY_DYNAMIC_DISPATCH(ActivationForwardImpl)(src, activation, dropout, dst);
 }
 
-void ActivationBackward(Matrix src, Matrix d_dst, Activation activation,
-                        Dropout dropout, Matrix d_src) {
-  HWY_DYNAMIC_DISPATCH(ActivationBackwardImpl)
-  (src, d_dst, activation, dropout, d_src);
+void ActivationBackward(Matrix src, Activation activation, Dropout dropout,
+                        Matrix d) {
+  HWY_DYNAMIC_DISPATCH(ActivationBackwardImpl)(src, activation, dropout, d);
 }
 
 void AddTo(Matrix src, Matrix dst) {
@@ -223,9 +255,7 @@ void AddTo(Matrix src, Matrix dst) {
 }
 
 void SumRows(Matrix src, float* sum) {
-  for (int64_t r = 0; r < src.rows; ++r) {
-    AddTo(src.Rows(r, 1), DenseMatrix(sum, 1, src.cols));
-  }
+  HWY_DYNAMIC_DISPATCH(SumRowsImpl)(src, sum);
 }
 
 void SetZero(Matrix dst) {

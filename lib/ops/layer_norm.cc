@@ -75,8 +75,11 @@ void LayerNormBackwardImpl(Matrix src, const float* gain, Matrix statistics,
       hn::StoreU(hn::Add(v, hn::LoadU(d, db)), d, db);
       const auto e = hn::Sub(scaled(d, i), hn::Set(d, mean_e));
       const auto c = hn::NegMulAdd(n, hn::Set(d, mean_en), e);
-      hn::StoreU(hn::MulAdd(hn::Set(d, scale), c, hn::LoadU(d, dx + i)), d,
-                 dx + i);
+      auto result = hn::Mul(hn::Set(d, scale), c);
+      if (gradients.write_src == Write::kAdd) {
+        result = hn::Add(hn::LoadU(d, dx + i), result);
+      }
+      hn::StoreU(result, d, dx + i);
     });
   }
 }

@@ -17,14 +17,15 @@ namespace pipeformer {
 void LayerNormForward(Matrix src, const float* gain, const float* bias,
                       Matrix statistics, Matrix dst);
 
-// What LayerNormBackward reads and adds to.
+// What LayerNormBackward gives.
 struct LayerNormGradients {
-  Matrix d_src;   // [rows, width]
-  float* d_gain;  // [width]
-  float* d_bias;  // [width]
+  Matrix d_src;   // [rows, width], set or added to; may be d_dst
+  float* d_gain;  // [width], added to
+  float* d_bias;  // [width], added to
+  Write write_src = Write::kAdd;
 };
 
-// Adds the gradients for d_dst [rows, width]; src and statistics as in forward.
+// The gradients for d_dst [rows, width]; src and statistics as in forward.
 void LayerNormBackward(Matrix src, const float* gain, Matrix statistics,
                        Matrix d_dst, LayerNormGradients gradients);
 

@@ -93,38 +93,57 @@ void LinearForward(Matrix src, Matrix weights, const PackedWeights* packed,
   });
 }
 
-void LinearBackwardSource(Matrix d_dst, Matrix weights, Matrix d_src) {
-  ForEachPiece(d_dst.rows, [&](int64_t begin, int64_t count) {
-    MatMul({.rows = count,
+namespace {
+
+// For the rows and outputs of one piece.
+void BackwardPiece(Matrix src, Matrix weights, Matrix d_dst,
+                   const LinearGradients& g) {
+  if (g.d_src.data != nullptr) {
+    MatMul({.rows = d_dst.rows,
             .cols = weights.cols,
             .inner = weights.rows,
             .a_transposed = false,
             .b_layout = RightLayout::kPlain,
-            .accumulate = true,
+            .accumulate = g.write_src == Write::kAdd,
             .bias = false,
             .a_stride = d_dst.stride,
             .b_stride = weights.stride,
-            .c_stride = d_src.stride},
-           d_dst.Row(begin), weights.data, nullptr, d_src.Row(begin));
-  });
-}
-
-void LinearBackwardWeights(Matrix src, Matrix d_dst, Matrix d_weights,
-                           float* d_bias) {
-  ForEachPiece(src.rows, [&](int64_t begin, int64_t count) {
-    MatMul({.rows = d_weights.rows,
-            .cols = d_weights.cols,
-            .inner = count,
+            .c_stride = g.d_src.stride},
+           d_dst.data, weights.data, nullptr, g.d_src.data);
+  }
+  if (g.d_weights.data != nullptr) {
+    MatMul({.rows = g.d_weights.rows,
+            .cols = g.d_weights.cols,
+            .inner = d_dst.rows,
             .a_transposed = true,
             .b_layout = RightLayout::kPlain,
             .accumulate = true,
             .bias = false,
             .a_stride = d_dst.stride,
             .b_stride = src.stride,
-            .c_stride = d_weights.stride},
-           d_dst.Row(begin), src.Row(begin), nullptr, d_weights.data);
+            .c_stride = g.d_weights.stride},
+           d_dst.data, src.data, nullptr, g.d_weights.data);
+  }
+  if (g.d_bias != nullptr) SumRows(d_dst, g.d_bias);
+}
+
+}  // namespace
+
+void LinearBackward(Matrix src, Matrix weights, Matrix d_dst,
+                    const LinearGradients& g) {
+  constexpr int64_t kPanel = 512;  // outputs: [512, 512] floats are 1 MB
+  ForEachPiece(d_dst.rows, [&](int64_t begin, int64_t count) {
+    for (int64_t first = 0; first < weights.rows; first += kPanel) {
+      const int64_t outputs = std::min(kPanel, weights.rows - first);
+      BackwardPiece(
+          src.Rows(begin, count), weights.Rows(first, outputs),
+          d_dst.Rows(begin, count).Columns(first, outputs),
+          {.d_src = g.d_src.Rows(begin, count),
+           .write_src = first > 0 ? Write::kAdd : g.write_src,
+           .d_weights = g.d_weights.Rows(first, outputs),
+           .d_bias = g.d_bias == nullptr ? nullptr : g.d_bias + first});
+    }
   });
-  if (d_bias != nullptr) SumRows(d_dst, d_bias);
 }
 
 }  // namespace pipeformer

@@ -39,15 +39,21 @@ class PackedWeights {
 void LinearForward(Matrix src, Matrix weights, const PackedWeights* packed,
                    const float* bias, Matrix dst);
 
-// d_src += d_dst weights.
-//   d_dst  [rows, out];  weights  [out, in];  d_src  [rows, in]
-void LinearBackwardSource(Matrix d_dst, Matrix weights, Matrix d_src);
+// What LinearBackward gives, each where it has data:
+//   d_src  [rows, in] = or += d_dst weights
+//   d_weights  [out, in] += d_dst^T src
+//   d_bias  [out] += the sum of the rows of d_dst
+struct LinearGradients {
+  Matrix d_src = {};
+  Write write_src = Write::kAdd;
+  Matrix d_weights = {};
+  float* d_bias = nullptr;
+};
 
-// d_weights += d_dst^T src;  d_bias += the sum of the rows of d_dst.
-//   src  [rows, in];  d_dst  [rows, out]
-//   d_weights  [out, in];  d_bias  [out] or null
-void LinearBackwardWeights(Matrix src, Matrix d_dst, Matrix d_weights,
-                           float* d_bias);
+//   src  [rows, in];  weights  [out, in];  d_dst  [rows, out]
+// Works on pieces of rows and outputs that stay in the cache for all three.
+void LinearBackward(Matrix src, Matrix weights, Matrix d_dst,
+                    const LinearGradients& gradients);
 
 }  // namespace pipeformer
 

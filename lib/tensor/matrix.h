@@ -29,6 +29,10 @@ struct Matrix {
   }
 };
 
+// Whether a kernel's result takes the place of what its destination holds, or
+// is added to it.
+enum class Write { kSet, kAdd };
+
 // A dense matrix over `data`, [rows, cols].
 inline Matrix DenseMatrix(float* data, int64_t rows, int64_t cols) {
   return {data, rows, cols, cols};

@@ -43,22 +43,23 @@ struct Trainer::Worker {
   Tape tape;
   PairBatch shard;
   std::vector<float> gradients;
+  std::unique_ptr<Profile> profile;  // where asked for
 };
 
 Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
                  Boundary boundary, const TrainerOptions& options,
-                 WorkerPool& pool, Communicator& processes)
+                 const Workforce& workforce)
     : model_(model),
       corpus_(corpus),
       boundary_(boundary),
       options_(options),
-      pool_(pool),
-      processes_(processes) {
-  const std::vector<double> workers = Gather(processes, pool.num_workers());
+      pool_(workforce.pool),
+      processes_(workforce.processes) {
+  const std::vector<double> workers = Gather(processes_, pool_.num_workers());
   for (size_t rank = 0; rank < workers.size(); ++rank) {
     const auto count = static_cast<int64_t>(workers[rank]);
     num_workers_ += count;
-    if (static_cast<int>(rank) < processes.rank()) first_worker_ += count;
+    if (static_cast<int>(rank) < processes_.rank()) first_worker_ += count;
   }
   const auto size = static_cast<size_t>(model.parameters().size());
   state_.first_moment.assign(size, 0);
@@ -67,7 +68,7 @@ Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
     const float* values = model.parameters().values();
     state_.averages.assign(values, values + size);
   }
-  for (int w = 0; w < pool.num_workers(); ++w) {
+  for (int w = 0; w < pool_.num_workers(); ++w) {
     workers_.push_back(std::make_unique<Worker>(
         PairBatch(model.config(), boundary, options.predict)));
     workers_.back()->gradients.resize(size);
@@ -75,6 +76,25 @@ Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
 }
 
 Trainer::~Trainer() = default;
+
+void Trainer::StartProfile() {
+  for (const auto& worker : workers_) {
+    worker->profile = std::make_unique<Profile>();
+    worker->tape = Tape(worker->profile.get());
+  }
+}
+
+Profile Trainer::TotalProfile() const {
+  Profile total;
+  for (const auto& worker : workers_) {
+    if (worker->profile == nullptr) continue;
+    for (size_t op = 0; op < kOpNames.size(); ++op) {
+      total.forward[op] += worker->profile->forward[op];
+      total.backward[op] += worker->profile->backward[op];
+    }
+  }
+  return total;
+}
 
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
@@ -121,7 +141,10 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
   std::vector<LossSum> losses(shards.size());
   pool_.Run([&](int w) {
     Worker& worker = *workers_[static_cast<size_t>(w)];
-    std::fill(worker.gradients.begin(), worker.gradients.end(), 0.0f);
+    {
+      const Timed timed(ForwardTime(worker.profile.get(), Op::kOptimiser));
+      std::fill(worker.gradients.begin(), worker.gradients.end(), 0.0f);
+    }
     for (auto i = static_cast<size_t>(first_worker_ + w); i < shards.size();
          i += static_cast<size_t>(num_workers_)) {
       worker.arena.Rewind({});
@@ -161,6 +184,8 @@ LossSum Trainer::Total(std::span<const LossSum> losses) {
 void Trainer::ForEachRange(const std::function<void(int64_t, int64_t)>& run) {
   const int64_t size = model_.parameters().size();
   pool_.Run([&](int w) {
+    const Timed timed(ForwardTime(
+        workers_[static_cast<size_t>(w)]->profile.get(), Op::kOptimiser));
     for (int64_t begin = w * kRangeSize; begin < size;
          begin += pool_.num_workers() * kRangeSize) {
       run(begin, std::min(begin + kRangeSize, size));

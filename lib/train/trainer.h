@@ -18,6 +18,7 @@
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
 #include "lib/nn/pair_batch.h"
+#include "lib/nn/profile.h"
 #include "lib/nn/ragged.h"
 #include "lib/nn/transformer.h"
 #include "lib/train/communicator.h"
@@ -31,7 +32,7 @@ struct TrainerOptions {
   float beta2 = 0.98f;
   float epsilon = 1e-9f;
   float exponential_smoothing = 0;     // decay of the averaged weights, or 0
-  int64_t shard_rows = 1024;           // source and target rows run together
+  int64_t shard_rows = 2048;           // source and target rows run together
   Predict predict = Predict::kTarget;  // what the loss of a pair counts
   uint64_t seed = 1;
 };
@@ -49,12 +50,23 @@ struct OptimizerState {
   std::vector<float> first_moment, second_moment, averages;
 };
 
+// Who does the work: the threads of this process, and the other processes.
+struct Workforce {
+  // Not explicit: the threads alone are one.
+  Workforce(WorkerPool& threads,
+            Communicator& others = SingleProcess::Instance())
+      : pool(threads), processes(others) {}
+
+  WorkerPool& pool;
+  Communicator& processes;
+};
+
 class Trainer {
  public:
-  // Trains the values of `model`, which outlives the trainer.
+  // Trains the values of `model`. What is given by reference, the workforce
+  // included, outlives the trainer.
   Trainer(Transformer& model, const PairCorpus& corpus, Boundary boundary,
-          const TrainerOptions& options, WorkerPool& pool,
-          Communicator& processes = SingleProcess::Instance());
+          const TrainerOptions& options, const Workforce& workforce);
   ~Trainer();
 
   // One update over the pairs of `batch`. All processes call it with the same
@@ -75,6 +87,10 @@ class Trainer {
   // Memory that this process holds for what its updates have needed so far.
   int64_t gradient_bytes() const;
   int64_t activation_bytes() const;
+
+  // Adds up where the time goes from now on, all workers together.
+  void StartProfile();
+  Profile TotalProfile() const;
 
   OptimizerState& state() { return state_; }
   const OptimizerState& state() const { return state_; }

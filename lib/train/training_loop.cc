@@ -27,6 +27,7 @@ class Loop {
 
   bool Run() {
     while (!position_.stopped_early) {
+      listener_.BeginEpoch(position_.epoch);
       const std::vector<Batch> epoch = Epoch(position_.epoch);
       updates_per_epoch_ = static_cast<double>(epoch.size());
       // A resumed run may validate less often than the one before.

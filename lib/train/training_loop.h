@@ -57,6 +57,9 @@ struct UpdateReport {
 class TrainingListener {
  public:
   virtual ~TrainingListener() = default;
+  // Before the batches of an epoch are made, also when a run resumes within
+  // it: the corpus may be made anew here, always the same for the same number.
+  virtual void BeginEpoch(int64_t) {}
   // After every update.
   virtual void Updated(const UpdateReport& report) = 0;
   // Validates and returns the value of the first metric, turned so that more

@@ -104,6 +104,7 @@ class Layer {
                                         .key_offsets = offsets});
     const size_t bytes = arena.mark().used;
     std::fill_n(y.grad.data, y.grad.size(), 1.0f);
+    *y.has_grad = true;
     tape.Backward();
     return bytes;
   }

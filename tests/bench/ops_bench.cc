@@ -75,7 +75,7 @@ void BackwardLinearSource(benchmark::State& state) {
   const int64_t out = state.range(2);
   const TestMatrix weights = Uniform(out, in), d_dst = Uniform(rows, out);
   const TestMatrix d_src(rows, in);
-  for (auto _ : state) LinearBackwardSource(d_dst, weights, d_src);
+  for (auto _ : state) LinearBackward({}, weights, d_dst, {.d_src = d_src});
   CountRows(state, rows);
   CountRate(state, "flops", LinearFlops(state));
 }
@@ -85,9 +85,11 @@ void BackwardLinearWeights(benchmark::State& state) {
   const int64_t rows = state.range(0), in = state.range(1);
   const int64_t out = state.range(2);
   const TestMatrix src = Uniform(rows, in), d_dst = Uniform(rows, out);
+  const TestMatrix weights = Uniform(out, in);
   const TestMatrix d_weights(out, in), d_bias(1, out);
   for (auto _ : state) {
-    LinearBackwardWeights(src, d_dst, d_weights, d_bias.view().data);
+    LinearBackward(src, weights, d_dst,
+                   {.d_weights = d_weights, .d_bias = d_bias.view().data});
   }
   CountRows(state, rows);
   CountRate(state, "flops", LinearFlops(state));

@@ -1,16 +1,20 @@
-// How fast a training step is, as a share of what the machine multiplies.
-//   train_bench [threads]
-// Each case alternates, in one run, timing the matrix product alone on all
-// threads and timing whole training steps over random sentences. One JSON
-// record a case: `tokens_per_second` (source + target pieces), `gflops` of the
-// step (matrix products of linear layers and attention, forward and backward),
-// `product_gflops` of the products alone, and `share`, their ratio.
+// Times training steps of one network beside the matrix products they are made
+// of. scripts/bench/train runs it, in turn with other toolkits.
+//   train_bench tiny|small|base LENGTH THREADS
+// reads commands, one a line, and answers each with a line of JSON:
+//   batches  the configuration and the random pairs of all batches, as ids
+//   step     one update over the next batch: `seconds`, `tokens` (of both
+//   sides) floor    the products of that step alone, on all threads: `seconds`
+//   report   `profile`: seconds by operation of all steps but the first,
+//            `memory_bytes`: the most this program has held
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <string>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -25,22 +29,26 @@ namespace pipeformer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
 
-struct Case {
-  const char* name;
-  TransformerConfig config;
-  int64_t length;  // of every sentence, without its end symbol
-};
+constexpr int64_t kVocab = 8000;
+constexpr size_t kNumBatches = 4;
 
-TransformerConfig Config(int64_t d_model, int64_t heads, int64_t ffn,
-                         int64_t layers) {
+TransformerConfig Config(const std::string& size) {
+  struct Numbers {
+    int64_t d_model, heads, ffn, layers;
+  };
+  const std::map<std::string, Numbers> sizes = {{"tiny", {128, 4, 256, 4}},
+                                                {"small", {256, 4, 1024, 3}},
+                                                {"base", {512, 8, 2048, 6}}};
+  const Numbers n = sizes.at(size);
   TransformerConfig config;
-  config.d_model = d_model;
-  config.num_heads = heads;
-  config.ffn_dim = ffn;
-  config.encoder_layers = config.decoder_layers = layers;
-  config.source_vocab = config.target_vocab = 8000;
-  config.dropout = 0.3f;
+  config.d_model = n.d_model;
+  config.num_heads = n.heads;
+  config.ffn_dim = n.ffn;
+  config.encoder_layers = config.decoder_layers = n.layers;
+  config.source_vocab = config.target_vocab = kVocab;
+  config.dropout = 0.1f;
   return config;
 }
 
@@ -53,7 +61,7 @@ struct RandomCorpus {
           length / 2 +
           static_cast<int64_t>(random.Below(static_cast<uint64_t>(length) + 1));
       for (int64_t i = 0; i < n; ++i) {
-        ids.push_back(static_cast<int32_t>(3 + random.Below(7997)));
+        ids.push_back(static_cast<int32_t>(3 + random.Below(kVocab - 3)));
       }
       offsets.push_back(static_cast<int64_t>(ids.size()));
     }
@@ -63,105 +71,180 @@ struct RandomCorpus {
   std::vector<int64_t> offsets{0};
 };
 
-// Floating-point operations of one update, forward and backward.
-double Operations(const TransformerConfig& c, const PairCorpus& corpus,
-                  const Batch& batch) {
-  double source = 0, target = 0, scores = 0;
-  for (const int64_t s : batch) {
-    const double n = static_cast<double>(corpus.source[s].size()) + 1;
-    const double m = static_cast<double>(corpus.target[s].size()) + 1;
-    source += n;
-    target += m;
-    scores += static_cast<double>(c.encoder_layers) * n * n +
-              static_cast<double>(c.decoder_layers) * (m * m / 2 + m * n);
-  }
-  const auto d = static_cast<double>(c.d_model);
-  const auto f = static_cast<double>(c.ffn_dim);
-  const auto encoder = static_cast<double>(c.encoder_layers);
-  const auto decoder = static_cast<double>(c.decoder_layers);
-  const double linear =
-      source * (encoder * (4 * d * d + 2 * d * f) + decoder * 2 * d * d) +
-      target * (decoder * (6 * d * d + 2 * d * f) +
-                d * static_cast<double>(c.target_vocab));
-  return 3 * 2 * (linear + 2 * scores * d);
-}
-
-double Seconds(Clock::time_point start) {
+double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// GFLOP/s of 512 x 512 x 512 products, on all workers at once.
-double ProductRate(WorkerPool& pool) {
-  constexpr int64_t kSize = 512;
-  constexpr int kRounds = 100;
-  std::vector<Arena> arenas(static_cast<size_t>(pool.num_workers()));
-  double best = 0;
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto start = Clock::now();
-    pool.Run([&](int w) {
-      Arena& arena = arenas[static_cast<size_t>(w)];
-      arena.Rewind({});
-      const Matrix a = arena.NewMatrix(kSize, kSize);
-      const Matrix b = arena.NewMatrix(kSize, kSize);
-      const Matrix c = arena.NewMatrix(kSize, kSize);
-      std::fill_n(a.data, a.size(), 0.5f);
-      std::fill_n(b.data, b.size(), 0.5f);
-      for (int i = 0; i < kRounds; ++i) {
-        LinearForward(a, b, nullptr, nullptr, c);
-      }
-    });
-    const double operations =
-        2.0 * kSize * kSize * kSize * kRounds * pool.num_workers();
-    best = std::max(best, operations / Seconds(start) / 1e9);
+// The products of a fully connected layer in one step: forward, and backward
+// to its source and its weights.
+struct Layer {
+  int64_t rows, in, out;
+};
+
+std::vector<Layer> LayersOf(const TransformerConfig& c, int64_t source_rows,
+                            int64_t target_rows) {
+  std::vector<Layer> layers;
+  const auto feed_forward = [&](int64_t rows) {
+    layers.push_back({rows, c.d_model, c.ffn_dim});
+    layers.push_back({rows, c.ffn_dim, c.d_model});
+  };
+  const auto attention = [&](int64_t rows, int64_t memory_rows) {
+    if (rows == memory_rows) {
+      layers.push_back({rows, c.d_model, 3 * c.d_model});
+    } else {
+      layers.push_back({rows, c.d_model, c.d_model});
+      layers.push_back({memory_rows, c.d_model, 2 * c.d_model});
+    }
+    layers.push_back({rows, c.d_model, c.d_model});
+  };
+  for (int64_t l = 0; l < c.encoder_layers; ++l) {
+    attention(source_rows, source_rows);
+    feed_forward(source_rows);
   }
-  return best;
+  for (int64_t l = 0; l < c.decoder_layers; ++l) {
+    attention(target_rows, target_rows);
+    attention(target_rows, source_rows);
+    feed_forward(target_rows);
+  }
+  layers.push_back({target_rows, c.d_model, c.target_vocab});
+  return layers;
 }
 
-void Run(const Case& c, WorkerPool& pool) {
-  const RandomCorpus source(4096 * 6 / c.length, c.length);
-  // Lengths of both sides agree, as those of a pair roughly do.
-  const PairCorpus corpus{source.list(), source.list()};
-  Transformer model(c.config);
-  model.parameters().Allocate();
-  model.parameters().Initialize(1);
-  Trainer trainer(model, corpus, {}, {}, pool);
-  const std::vector<Batch> batches = MakeEpoch(corpus, {}, Random(1));
-  trainer.Update(batches[0], 1e-4);  // warm: kernels, arenas
-  double product = 0, operations = 0, pieces = 0, seconds = 0;
-  for (size_t i = 0; i < std::min<size_t>(5, batches.size()); ++i) {
-    product = std::max(product, ProductRate(pool));
-    const auto start = Clock::now();
-    const UpdateResult result = trainer.Update(batches[i], 1e-4);
-    seconds += Seconds(start);
-    operations += Operations(c.config, corpus, batches[i]);
-    pieces += static_cast<double>(result.given_pieces + result.loss.pieces);
+// One thread's part of a layer's products, over buffers of `arena`, in pieces
+// of rows whose results stay in the cache. Returns the seconds they took.
+double RunProducts(const Layer& layer, Arena& arena) {
+  constexpr int64_t kPieceFloats = 1 << 20;
+  arena.Rewind({});
+  const int64_t piece = std::clamp<int64_t>(
+      kPieceFloats / std::max(layer.in, layer.out) / 64 * 64, 64, layer.rows);
+  const Matrix x = arena.NewMatrix(piece, layer.in);
+  const Matrix y = arena.NewMatrix(piece, layer.out);
+  const Matrix d_x = arena.NewMatrix(piece, layer.in);
+  const Matrix weights = arena.NewMatrix(layer.out, layer.in);
+  const Matrix d_weights = arena.NewMatrix(layer.out, layer.in);
+  for (const Matrix& m : {x, y, d_x, weights, d_weights}) {
+    std::fill_n(m.data, m.size(), 0.01f);
   }
-  const double rate = operations / seconds / 1e9;
-  const nlohmann::ordered_json record = {
-      {"case", c.name},
-      {"threads", pool.num_workers()},
-      {"tokens_per_second", static_cast<int64_t>(pieces / seconds)},
-      {"gflops", rate},
-      {"product_gflops", product},
-      {"share", rate / product}};
-  std::puts(record.dump().c_str());
-  std::fflush(stdout);
+  const auto start = Clock::now();
+  for (int64_t begin = 0; begin < layer.rows; begin += piece) {
+    const int64_t rows = std::min(piece, layer.rows - begin);
+    LinearForward(x.Rows(0, rows), weights, nullptr, nullptr, y.Rows(0, rows));
+    LinearBackward(x.Rows(0, rows), weights, y.Rows(0, rows),
+                   {.d_src = d_x.Rows(0, rows), .d_weights = d_weights});
+  }
+  return SecondsSince(start);
+}
+
+int64_t PeakMemoryBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+class Bench {
+ public:
+  Bench(const std::string& size, int64_t length, int threads)
+      : pool_(threads),
+        source_(8192 * static_cast<int64_t>(kNumBatches) / length, length),
+        corpus_{source_.list(), source_.list()},
+        model_(Config(size)),
+        arenas_(static_cast<size_t>(threads)) {
+    model_.parameters().Allocate();
+    model_.parameters().Initialize(1);
+    trainer_ = std::make_unique<Trainer>(model_, corpus_, Boundary{},
+                                         TrainerOptions{}, pool_);
+    batches_ = MakeEpoch(corpus_, {}, Random(1));
+    batches_.resize(kNumBatches);
+  }
+
+  Json Batches() const {
+    const TransformerConfig& c = model_.config();
+    Json batches = Json::array();
+    for (const Batch& batch : batches_) {
+      Json pairs = Json::array();
+      for (const int64_t s : batch) {
+        pairs.push_back({corpus_.source[s], corpus_.target[s]});
+      }
+      batches.push_back(pairs);
+    }
+    return {{"d_model", c.d_model},    {"num_heads", c.num_heads},
+            {"ffn_dim", c.ffn_dim},    {"layers", c.encoder_layers},
+            {"vocab", c.target_vocab}, {"dropout", c.dropout},
+            {"batches", batches}};
+  }
+
+  Json Step() {
+    if (num_steps_ == batches_.size()) trainer_->StartProfile();
+    const Batch& batch = batches_[num_steps_++ % batches_.size()];
+    const auto start = Clock::now();
+    const UpdateResult result = trainer_->Update(batch, 1e-4);
+    return {{"seconds", SecondsSince(start)},
+            {"tokens", result.given_pieces + result.loss.pieces}};
+  }
+
+  // Of the last step's batch.
+  Json Floor() {
+    const Batch& batch =
+        batches_[(num_steps_ + batches_.size() - 1) % batches_.size()];
+    int64_t rows = 0;  // of either side
+    for (const int64_t s : batch) rows += RowsOf(corpus_, s);
+    const int64_t part = rows / pool_.num_workers();
+    const std::vector<Layer> layers = LayersOf(model_.config(), part, part);
+    std::vector<double> seconds(arenas_.size());
+    const auto run = [&](int w) {
+      const auto at = static_cast<size_t>(w);
+      seconds[at] = 0;
+      for (const Layer& layer : layers) {
+        seconds[at] += RunProducts(layer, arenas_[at]);
+      }
+    };
+    if (!warm_) pool_.Run(run);  // oneDNN makes its primitives
+    warm_ = true;
+    pool_.Run(run);
+    return {{"seconds", *std::max_element(seconds.begin(), seconds.end())}};
+  }
+
+  Json Report() const {
+    const Profile total = trainer_->TotalProfile();
+    Json profile;
+    for (size_t op = 0; op < kOpNames.size(); ++op) {
+      profile[kOpNames[op]] = {{"forward", total.forward[op]},
+                               {"backward", total.backward[op]}};
+    }
+    return {{"profile", profile}, {"memory_bytes", PeakMemoryBytes()}};
+  }
+
+ private:
+  WorkerPool pool_;
+  // Lengths of both sides agree, as those of a pair roughly do.
+  RandomCorpus source_;
+  PairCorpus corpus_;
+  Transformer model_;
+  std::unique_ptr<Trainer> trainer_;
+  std::vector<Batch> batches_;
+  std::vector<Arena> arenas_;
+  size_t num_steps_ = 0;
+  bool warm_ = false;
+};
+
+int Main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "train_bench tiny|small|base LENGTH THREADS\n";
+    return 64;
+  }
+  Bench bench(argv[1], std::stoi(argv[2]), std::stoi(argv[3]));
+  for (std::string command; std::getline(std::cin, command);) {
+    Json answer;
+    if (command == "batches") answer = bench.Batches();
+    if (command == "step") answer = bench.Step();
+    if (command == "floor") answer = bench.Floor();
+    if (command == "report") answer = bench.Report();
+    std::cout << answer.dump() << std::endl;
+  }
+  return 0;
 }
 
 }  // namespace
 }  // namespace pipeformer
 
-int main(int argc, char** argv) {
-  using namespace pipeformer;
-  WorkerPool pool(argc > 1
-                      ? std::atoi(argv[1])
-                      : static_cast<int>(std::thread::hardware_concurrency()));
-  const TransformerConfig tiny = Config(128, 4, 256, 4);
-  const TransformerConfig small = Config(256, 4, 1024, 3);
-  for (const Case& c :
-       {Case{"tiny, length 13", tiny, 13}, Case{"tiny, length 60", tiny, 60},
-        Case{"small, length 13", small, 13},
-        Case{"small, length 60", small, 60}}) {
-    Run(c, pool);
-  }
-}
+int main(int argc, char** argv) { return pipeformer::Main(argc, argv); }

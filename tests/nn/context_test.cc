@@ -16,7 +16,7 @@ TEST(Tape, RunsBackwardsOnceAndForgets) {
   Tape tape;
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) {
-    tape.Record(arena, [&order, i] { order.push_back(i); });
+    tape.Record(Op::kOther, arena, [&order, i] { order.push_back(i); });
   }
   EXPECT_EQ(tape.size(), 3u);
   EXPECT_TRUE(order.empty());
@@ -36,7 +36,7 @@ TEST(Tape, KeepsLargeClosuresByValue) {
       double numbers[40];
     } large;
     std::iota(large.numbers, large.numbers + 40, 0.0);
-    tape.Record(arena, [large, &sum] {
+    tape.Record(Op::kOther, arena, [large, &sum] {
       for (const double number : large.numbers) sum += number;
     });
     large = {};
@@ -45,21 +45,71 @@ TEST(Tape, KeepsLargeClosuresByValue) {
   EXPECT_EQ(sum, 780);
 }
 
-TEST(Context, GivesZeroGradientsOnlyWithATape) {
+TEST(Context, GivesGradientsOnlyWithATape) {
   Arena arena;
   Context infer{.arena = arena};
   EXPECT_EQ(infer.New(2, 3).grad.data, nullptr);
-
-  // Memory that was used before is cleared.
-  const Arena::Mark mark = arena.mark();
-  float* used = arena.Array<float>(1000);
-  std::fill_n(used, 1000, 7.0f);
-  arena.Rewind(mark);
   Tape tape;
   Context train{.arena = arena, .tape = &tape};
   const Variable x = train.New(5, 20);
   ASSERT_NE(x.grad.data, nullptr);
-  for (int64_t i = 0; i < x.grad.size(); ++i) EXPECT_EQ(x.grad.data[i], 0);
+  EXPECT_FALSE(*x.has_grad);
+}
+
+TEST(Variable, ItsFirstContributionIsSetAndLaterOnesAreAdded) {
+  Arena arena;
+  Tape tape;
+  Context context{.arena = arena, .tape = &tape};
+  const Variable x = context.New(2, 3), y = context.New(2, 3);
+  EXPECT_EQ(x.ClaimGrad(), Write::kSet);
+  EXPECT_EQ(x.ClaimGrad(), Write::kAdd);
+  EXPECT_EQ(x.Columns(1, 1).ClaimGrad(), Write::kAdd);
+  std::fill_n(y.grad.data, 6, 7.0f);
+  y.CompleteGrad();  // nothing contributed
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(y.grad.data[i], 0);
+  std::fill_n(y.grad.data, 6, 7.0f);
+  y.CompleteGrad();
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(y.grad.data[i], 7);
+}
+
+TEST(Context, AResultInPlaceSharesWhatItSays) {
+  Arena arena;
+  Tape tape;
+  Context context{.arena = arena, .tape = &tape};
+  const Variable x = context.New(2, 3);
+  const Variable over = context.InPlaceOf(x), beside = context.WithGradOf(x);
+  EXPECT_EQ(over.value.data, x.value.data);
+  EXPECT_NE(beside.value.data, x.value.data);
+  EXPECT_EQ(over.grad.data, x.grad.data);
+  EXPECT_EQ(beside.grad.data, x.grad.data);
+  x.ClaimGrad();
+  EXPECT_FALSE(*over.has_grad);
+  EXPECT_FALSE(*beside.has_grad);
+}
+
+// Gradients of a layer and of its neighbours lie apart, those of every other
+// layer in the same place; what is outside all layers has its own.
+TEST(LayerMemory, LayersShareTheMemoryOfGradients) {
+  Arena arena;
+  Tape tape;
+  Context context{.arena = arena, .tape = &tape};
+  const Variable input = context.New(4, 4);
+  std::vector<const float*> grads;
+  for (size_t layer = 0; layer < 4; ++layer) {
+    LayerMemory memory(context, layer % 2);
+    grads.push_back(context.New(4, 4).grad.data);
+  }
+  EXPECT_EQ(grads[0], grads[2]);
+  EXPECT_EQ(grads[1], grads[3]);
+  EXPECT_NE(grads[0], grads[1]);
+  const Variable output = context.New(4, 4);
+  for (const Matrix& other : {input.grad, Matrix{}}) {
+    EXPECT_NE(output.grad.data, other.data);
+  }
+  for (const float* grad : grads) {
+    EXPECT_NE(output.grad.data, grad);
+  }
+  EXPECT_NE(input.grad.data, grads[0]);
 }
 
 TEST(Context, EachDropoutHasItsOwnKeyAndEachPassTheSame) {
@@ -100,17 +150,17 @@ TEST(Variable, ColumnsAreThoseOfValueAndGradient) {
   EXPECT_EQ(context.New(3, 8).Columns(2, 4).grad.data, nullptr);
 }
 
-TEST(Scratch, KeepsTheResultAndFreesTheRest) {
+TEST(LayerMemory, KeepsTheResultAndFreesTheRest) {
   Arena arena;
   Context context{.arena = arena};
   const Variable input = context.New(1, 16);
   const Arena::Mark mark = arena.mark();
-  Scratch scratch(context);
+  LayerMemory memory(context, 0);
   // Smaller than the result, so that moving it overlaps its old place.
   context.New(1, 16);
   Variable x = context.New(9, 100);
   std::iota(x.value.data, x.value.data + x.value.size(), 0.0f);
-  const Variable kept = scratch.Keep(x);
+  const Variable kept = memory.Keep(x);
   EXPECT_EQ(kept.rows(), 9);
   EXPECT_EQ(kept.width(), 100);
   for (int64_t i = 0; i < kept.value.size(); ++i) {
@@ -121,29 +171,29 @@ TEST(Scratch, KeepsTheResultAndFreesTheRest) {
   EXPECT_NE(input.value.data, kept.value.data);
 }
 
-TEST(Scratch, KeepsAResultOfALaterChunk) {
+TEST(LayerMemory, KeepsAResultOfALaterChunk) {
   Arena arena;
   Context context{.arena = arena};
   context.New(1, 16);
-  Scratch scratch(context);
+  LayerMemory memory(context, 0);
   context.New(1 << 10, 1 << 10);  // fills the first chunk
   const Variable x = context.New(1 << 10, 1 << 9);
   for (int64_t i = 0; i < x.value.size(); ++i) {
     x.value.data[i] = static_cast<float>(i);
   }
-  const Variable kept = scratch.Keep(x);
+  const Variable kept = memory.Keep(x);
   for (int64_t i = 0; i < kept.value.size(); ++i) {
     ASSERT_EQ(kept.value.data[i], static_cast<float>(i));
   }
 }
 
-TEST(Scratch, LeavesEverythingToATape) {
+TEST(LayerMemory, LeavesEverythingToATape) {
   Arena arena;
   Tape tape;
   Context context{.arena = arena, .tape = &tape};
-  Scratch scratch(context);
+  LayerMemory memory(context, 0);
   const Variable x = context.New(2, 3);
-  const Variable kept = scratch.Keep(x);
+  const Variable kept = memory.Keep(x);
   EXPECT_EQ(kept.value.data, x.value.data);
   EXPECT_EQ(kept.grad.data, x.grad.data);
   EXPECT_NE(context.New(2, 3).value.data, x.value.data);

@@ -138,6 +138,7 @@ void TapedPass::Backward(Variable y, std::span<const double> loss_weights) {
   ASSERT_EQ(y.value.size(), static_cast<int64_t>(loss_weights.size()));
   std::transform(loss_weights.begin(), loss_weights.end(), y.grad.data,
                  [](double v) { return static_cast<float>(v); });
+  *y.has_grad = true;
   tape.Backward();
 }
 

@@ -116,16 +116,20 @@ TEST_P(DropoutTest, ForwardEqualsItsTwin) {
   }
 }
 
-TEST_P(DropoutTest, BackwardAddsWithTheMaskOfForward) {
+TEST_P(DropoutTest, BackwardSetsOrAddsWithTheMaskOfForward) {
   for (const int64_t width : kWidths) {
     const Dropout dropout{.probability = 0.6f, .key = uint64_t{1} << 40};
     const auto d_dst =
         TestMatrix::Uniform(21, width, Random(1), 1, Layout::kSlice);
     const auto before = TestMatrix::Uniform(21, width, Random(2));
     auto d_src = CopyOf(before);
-    DropoutBackward(d_dst, dropout, d_src);
+    DropoutBackward(d_dst, dropout, Write::kAdd, d_src);
     DoubleMatrix expected =
         reference::Drop(d_dst.view(), Mask(dropout, 21, width).view(), 0.6f);
+    auto in_place = CopyOf(d_dst);
+    DropoutBackward(in_place, dropout, Write::kSet, in_place);
+    EXPECT_TRUE(IsClose(in_place, expected, 1e-6));
+    EXPECT_TRUE(in_place.GuardIsIntact());
     const DoubleMatrix start = before.view();
     for (size_t i = 0; i < start.values.size(); ++i) {
       expected.values[i] += start.values[i];

@@ -102,6 +102,18 @@ TEST_P(LayerNormTest, GradientsAreSlopesOfTheTwinAndAreAdded) {
       LayerNormBackward(src, gain.view().data, statistics, d_dst,
                         {d_src, d_gain.view().data, d_bias.view().data});
       EXPECT_TRUE(d_src.GuardIsIntact());
+      auto in_place = CopyOf(d_dst), d_gain1 = CopyOf(d_gain0),
+           d_bias1 = CopyOf(d_bias0);
+      LayerNormBackward(
+          src, gain.view().data, statistics, in_place,
+          {in_place, d_gain1.view().data, d_bias1.view().data, Write::kSet});
+      DoubleMatrix sum = in_place.view();
+      for (size_t i = 0; i < sum.values.size(); ++i) {
+        sum.values[i] += DoubleMatrix(d_src0.view()).values[i];
+      }
+      EXPECT_TRUE(IsClose(d_src, sum, 1e-6));
+      EXPECT_TRUE(HasSameBits(d_gain1, d_gain));
+      EXPECT_TRUE(HasSameBits(d_bias1, d_bias));
       const DoubleMatrix x = src.view(), g = gain.view(), b = bias.view(),
                          dy = d_dst.view();
       using reference::Dot, reference::LayerNorm;

@@ -29,6 +29,7 @@ std::vector<Shape> Shapes() {
   shapes.push_back({513, 100, 33});
   shapes.push_back({700, 17, 16});
   shapes.push_back({3, 2048, 512});
+  shapes.push_back({65, 24, 1100});  // outputs of several panels
   return shapes;
 }
 
@@ -103,16 +104,20 @@ TEST_P(LinearTest, ForwardEqualsItsTwin) {
   }
 }
 
-TEST_P(LinearTest, BackwardAddsToTheSourceGradient) {
+TEST_P(LinearTest, BackwardSetsOrAddsToTheSourceGradient) {
   for (const Shape& s : Shapes()) {
     SCOPED_TRACE(testing::Message() << s.rows << " " << s.in << " " << s.out);
     const Layer l(s, GetParam());
     const TestMatrix before =
         TestMatrix::Uniform(s.rows, s.in, Random(5), 1, GetParam());
     TestMatrix d_src = CopyOf(before);
-    LinearBackwardSource(l.d_dst, l.weights, d_src);
-    EXPECT_TRUE(AddedProduct(d_src, before, l.d_dst.view(),
-                             Transposed(l.weights.view())));
+    const DoubleMatrix weights = Transposed(l.weights.view());
+    LinearBackward(l.src, l.weights, l.d_dst, {.d_src = d_src});
+    EXPECT_TRUE(AddedProduct(d_src, before, l.d_dst.view(), weights));
+    LinearBackward(l.src, l.weights, l.d_dst,
+                   {.d_src = d_src, .write_src = Write::kSet});
+    const TestMatrix nothing(s.rows, s.in);
+    EXPECT_TRUE(AddedProduct(d_src, nothing, l.d_dst.view(), weights));
     EXPECT_TRUE(d_src.GuardIsIntact());
   }
 }
@@ -126,7 +131,8 @@ TEST_P(LinearTest, BackwardAddsToTheWeightAndBiasGradients) {
     const TestMatrix bias_before = TestMatrix::Uniform(1, s.out, Random(6));
     TestMatrix d_weights = CopyOf(before);
     TestMatrix d_bias = CopyOf(bias_before);
-    LinearBackwardWeights(l.src, l.d_dst, d_weights, d_bias.view().data);
+    LinearBackward(l.src, l.weights, l.d_dst,
+                   {.d_weights = d_weights, .d_bias = d_bias.view().data});
     const DoubleMatrix d_dst = Transposed(l.d_dst.view());
     EXPECT_TRUE(
         AddedProduct(d_weights, before, d_dst, Transposed(l.src.view())));
@@ -134,7 +140,7 @@ TEST_P(LinearTest, BackwardAddsToTheWeightAndBiasGradients) {
     DoubleMatrix ones(1, s.rows);
     for (double& x : ones.values) x = 1;
     EXPECT_TRUE(AddedProduct(d_bias, bias_before, ones, d_dst));
-    LinearBackwardWeights(l.src, l.d_dst, d_weights, nullptr);
+    LinearBackward(l.src, l.weights, l.d_dst, {.d_weights = d_weights});
   }
 }
 
@@ -142,8 +148,9 @@ TEST_P(LinearTest, GradientsAreSlopesOfTheTwin) {
   for (const Shape& s : {Shape{1, 1, 1}, {3, 5, 2}, {17, 7, 33}, {70, 16, 9}}) {
     const Layer l(s, GetParam());
     TestMatrix d_src(s.rows, s.in), d_weights(s.out, s.in), d_bias(1, s.out);
-    LinearBackwardSource(l.d_dst, l.weights, d_src);
-    LinearBackwardWeights(l.src, l.d_dst, d_weights, d_bias.view().data);
+    LinearBackward(
+        l.src, l.weights, l.d_dst,
+        {.d_src = d_src, .d_weights = d_weights, .d_bias = d_bias.view().data});
     const DoubleMatrix src = l.src.view(), weights = l.weights.view();
     const DoubleMatrix bias = l.bias.view(), d_dst = l.d_dst.view();
     const auto check = [&](auto loss, const DoubleMatrix& x,
@@ -176,8 +183,9 @@ TEST(Linear, NoRowsAreNoWork) {
   const Layer l({0, 4, 3}, Layout::kDense);
   TestMatrix dst(0, 3), d_src(0, 4), d_weights(3, 4), d_bias(1, 3);
   LinearForward(l.src, l.weights, nullptr, l.bias.view().data, dst);
-  LinearBackwardSource(l.d_dst, l.weights, d_src);
-  LinearBackwardWeights(l.src, l.d_dst, d_weights, d_bias.view().data);
+  LinearBackward(
+      l.src, l.weights, l.d_dst,
+      {.d_src = d_src, .d_weights = d_weights, .d_bias = d_bias.view().data});
   EXPECT_TRUE(IsClose(d_weights, DoubleMatrix(3, 4), 0));
   EXPECT_TRUE(IsClose(d_bias, DoubleMatrix(1, 3), 0));
 }

@@ -46,7 +46,7 @@ class AttentionBatch {
   // The result over all rows; fills the weights of every group.
   TestMatrix Forward();
 
-  // Adds to all gradients. Requires: Forward went before.
+  // All gradients. Requires: Forward went before.
   void Backward(Matrix d_dst);
 
   // Scratch for `groups`, of exactly the size asked for.

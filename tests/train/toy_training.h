@@ -36,7 +36,7 @@ class ToyTraining {
         network_(Config(options)),
         pool_(options.threads),
         trainer_(Started(options.seed), corpus_, {},
-                 Seeded(options.trainer, options.seed), pool_, processes) {}
+                 Seeded(options.trainer, options.seed), {pool_, processes}) {}
 
   // Updates with batches of one epoch after another; gives the mean losses.
   std::vector<double> Run(int64_t updates, double learning_rate) {

@@ -1,0 +1,58 @@
+// Subword regularisation: the training text cut into pieces anew for every
+// epoch, each time by chance. Source: Kudo 2018, section 3.2 (unigram models);
+// Provilkov et al. 2020, section 3 (BPE models).
+#ifndef PIPEFORMER_TOOLS_SUBWORD_SAMPLER_H_
+#define PIPEFORMER_TOOLS_SUBWORD_SAMPLER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/model_file.h"
+#include "formats/packed_corpus.h"
+#include "lib/base/random.h"
+#include "lib/base/worker_pool.h"
+#include "lib/data/corpus.h"
+#include "tools/training_data.h"
+
+namespace pipeformer {
+
+struct SubwordSampling {
+  double source_alpha = 0;  // as Vocabulary::SampleEncode; 0: the best cut
+  double target_alpha = 0;
+  int64_t max_length = 0;  // pieces; a cut with more gives way to the best one
+  uint64_t seed = 1;
+
+  bool active() const { return source_alpha > 0 || target_alpha > 0; }
+};
+
+class SubwordSampler {
+ public:
+  // Requires: everything named outlives the sampler; `data` keeps both texts.
+  // Throws Error (64) where a vocabulary has one cut only.
+  SubwordSampler(const TrainingData& data, const VocabularyPair& vocabularies,
+                 const SubwordSampling& options, WorkerPool& pool);
+
+  // The pairs of `data` as cut for an epoch: a function of seed, epoch and
+  // text. The result is valid until the next call.
+  PairCorpus Cut(int64_t epoch);
+
+ private:
+  struct Side {
+    const Vocabulary& vocabulary;
+    const std::vector<std::string>& text;
+    IdList best;  // the cuts without chance
+    double alpha;
+    PackedIds cut;
+  };
+
+  IdList Cut(Side& side, Random random);
+
+  SubwordSampling options_;
+  WorkerPool& pool_;
+  Side source_, target_;
+};
+
+}  // namespace pipeformer
+
+#endif  // PIPEFORMER_TOOLS_SUBWORD_SAMPLER_H_
