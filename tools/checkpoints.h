@@ -22,10 +22,14 @@ namespace pipeformer {
 
 class Checkpoints {
  public:
+  // Of several processes that train together one writes and removes; for the
+  // others, and where nothing is to be written, these functions do nothing.
+  enum class Role { kWriter, kReader };
+
   // Removes what a killed run left unfinished beside --model. Throws Error
   // where --model cannot be written (73) or is no good name (64): now, and not
   // after hours. Requires: all that is named outlives this object.
-  explicit Checkpoints(const TrainSettings& settings);
+  Checkpoints(const TrainSettings& settings, Role role);
 
   // Whether there is a state to resume from.
   bool HasState() const;
@@ -68,6 +72,7 @@ class Checkpoints {
   std::string UpdateFile(int64_t step) const;
 
   const TrainSettings& settings_;
+  const bool writes_;
 };
 
 }  // namespace pipeformer

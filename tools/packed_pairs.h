@@ -37,6 +37,11 @@ class PackedPairs {
   using Ids = std::span<const int32_t>;
   void Keep(const std::function<bool(Ids source, Ids target)>& keeps);
 
+  // Memory held beside the files.
+  size_t bytes() const {
+    return kept_ ? kept_->size() * sizeof(kept_->front()) : 0;
+  }
+
   // What is kept.
   PairCorpus corpus() const { return List(kept_); }
 

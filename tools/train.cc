@@ -1,4 +1,5 @@
 // train: learns a Transformer from sentence pairs.
+#include "tools/mpi/ranks.h"
 #include "tools/support/tool_main.h"
 #include "tools/train_options.h"
 #include "tools/train_run.h"
@@ -7,7 +8,8 @@ int main(int argc, char** argv) {
   using namespace pipeformer;
   TrainSettings settings;
   ApplyTask(argc, argv, settings);
-  return ToolMain(
+  Ranks ranks;
+  return ranks.End(ToolMain(
       argc, argv,
       {.name = "train",
        .purpose =
@@ -15,7 +17,10 @@ int main(int argc, char** argv) {
            "file with weights, configuration and vocabularies. The same "
            "command\n"
            "continues a run that was stopped, and ends as if it had not been.\n"
-           "SIGINT and SIGTERM save and then end it (exit code 130 or 143).",
+           "SIGINT and SIGTERM save and then end it (exit code 130 or 143).\n"
+           "Under mpirun several processes share each batch and train the "
+           "same\n"
+           "network.",
        .usage = {"train --train-sets FILE... --vocabs V [V] --model FILE "
                  "[options]",
                  "paste en de | train --vocabs V --model FILE [options]"},
@@ -27,9 +32,15 @@ int main(int argc, char** argv) {
             {"Pairs packed by tokenize, twenty thousand updates",
              "tokenize --vocab joint.model --from tsv --to tensors "
              "< train.tsv | train --from tensors --vocabs joint.model --model "
-             "model.safetensors --after 20Ku"}},
+             "model.safetensors --after 20Ku"},
+            {"Four processes on this machine, what that takes before it begins",
+             "mpirun -n 4 train --train-sets train.tsv --vocabs joint.model "
+             "--model model.safetensors --dry-run"}},
        .see_also = "build-vocab, tokenize, decode, score",
        .inputs = InputCount::kNone,
        .options = TrainOptions(settings),
-       .run = [&](Tool& tool) { RunTrain(tool, settings); }});
+       .run = [&](Tool& tool) { RunTrain(tool, settings, ranks); },
+       .process = {.voice = ranks.is_first() ? Voice::kFirst : Voice::kOther,
+                   .name = ranks.NameOf("train"),
+                   .num_here = ranks.num_here()}}));
 }

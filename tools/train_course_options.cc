@@ -60,6 +60,12 @@ std::vector<Option> CourseOptions(TrainSettings& s) {
        .target = &s.average_best,
        .min = 1,
        .max = 1000},
+      {.name = "dry-run",
+       .value = "",
+       .help = "read the data, train for two seconds, write nothing but an "
+               "estimate of tokens, memory and time: one JSON object on "
+               "standard output",
+       .target = &s.dry_run},
   };
 }
 

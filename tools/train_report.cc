@@ -14,12 +14,6 @@ namespace {
 
 constexpr double kLogSeconds = 5;
 
-int64_t PeakMemoryBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
-
 std::string RateText(double tokens_per_second) {
   return FormatFixed(tokens_per_second / 1000, 1) + "k tokens/s";
 }
@@ -46,13 +40,18 @@ nlohmann::ordered_json ValuesJson(const std::vector<MetricValue>& values) {
 
 }  // namespace
 
-void TrainReport::Tally::Add(const UpdateResult& result, double seconds_taken) {
+int64_t PeakMemoryBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+void TrainReport::Tally::Add(const UpdateResult& result) {
   loss += result.loss.smoothed;
   weight += result.loss.weight;
   alignment += result.loss.alignment;
   target_pieces += result.loss.pieces;
   given_pieces += result.given_pieces;
-  seconds += seconds_taken;
 }
 
 double TrainReport::Tally::MeanLoss() const {
@@ -68,6 +67,11 @@ double TrainReport::Tally::TokensPerSecond() const {
          std::max(seconds, 1e-9);
 }
 
+double SecondsLeft(double share_before, double share, double seconds) {
+  if (share <= share_before) return -1;
+  return seconds * (1 - share) / (share - share_before);
+}
+
 // Where there is guided alignment.
 void TrainReport::AddAlignment(const Tally& tally,
                                nlohmann::ordered_json* record) {
@@ -81,29 +85,55 @@ double TrainReport::Seconds() const {
 }
 
 void TrainReport::Updated(const UpdateReport& report, double epochs) {
-  const auto now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - last_).count();
-  last_ = now;
-  since_log_.Add(report.result, seconds);
-  since_validation_.Add(report.result, seconds);
-  const double share = std::min(1.0, report.share_done);
-  progress_.Update(static_cast<uint64_t>(share * 100),
-                   "step " + std::to_string(report.step) + "  loss " +
-                       FormatFixed(since_log_.MeanLoss(), 3) + "  " +
-                       RateText(since_log_.TokensPerSecond()));
-  if (since_log_.seconds >= kLogSeconds) LogUpdates(report, epochs);
+  latest_ = report;
+  epochs_ = epochs;
+  for (Tally* tally : {&since_log_, &since_validation_}) {
+    tally->Add(report.result);
+    tally->seconds +=
+        std::chrono::duration<double>(Clock::now() - last_).count();
+    tally->seconds_in_sums += ranks_.seconds_in_sums() - seconds_in_sums_;
+  }
+  StartTimes();
+  ShowProgress(report);
+  if (since_log_.seconds >= kLogSeconds) LogUpdates();
 }
 
-void TrainReport::LogUpdates(const UpdateReport& report, double epochs) {
+// What passes from here on belongs to the next update.
+void TrainReport::StartTimes() {
+  last_ = Clock::now();
+  seconds_in_sums_ = ranks_.seconds_in_sums();
+}
+
+void TrainReport::ShowProgress(const UpdateReport& report) {
+  const double share = std::min(1.0, report.share_done);
+  if (first_share_ < 0) {
+    first_share_ = share;
+    first_update_ = Clock::now();
+  }
+  const double seconds =
+      std::chrono::duration<double>(Clock::now() - first_update_).count();
+  const double left = SecondsLeft(first_share_, share, seconds);
+  progress_.Show("step " + std::to_string(report.step) + "  " +
+                 FormatFixed(share * 100, 1) + " %  loss " +
+                 FormatFixed(since_log_.MeanLoss(), 3) + "  " +
+                 RateText(since_log_.TokensPerSecond()) +
+                 (left < 0 ? "" : "  " + ClockText(left) + " left"));
+}
+
+void TrainReport::LogUpdates() {
+  if (since_log_.target_pieces == 0) return;
   nlohmann::ordered_json record = {
-      {"step", report.step},
-      {"epoch", epochs},
+      {"step", latest_.step},
+      {"epoch", epochs_},
       {"loss", since_log_.MeanLoss()},
-      {"learning_rate", report.learning_rate},
-      {"gradient_norm", report.result.gradient_norm},
+      {"learning_rate", latest_.learning_rate},
+      {"gradient_norm", latest_.result.gradient_norm},
       {"tokens_per_second", since_log_.TokensPerSecond()},
       {"seconds", Seconds()},
-      {"memory_bytes", PeakMemoryBytes()}};
+      {"memory_bytes", PeakMemoryBytes()},
+      {"processes", ranks_.communicator().size()},
+      {"sum_share", std::min(1.0, since_log_.seconds_in_sums /
+                                      std::max(since_log_.seconds, 1e-9))}};
   AddAlignment(since_log_, &record);
   tool_.Log(std::move(record));
   since_log_ = {};
@@ -112,6 +142,7 @@ void TrainReport::LogUpdates(const UpdateReport& report, double epochs) {
 void TrainReport::Validated(const std::vector<MetricValue>& values,
                             const TrainingPosition& position, int64_t step,
                             double epochs) {
+  LogUpdates();
   std::string text = "step " + std::to_string(step) + "  epoch " +
                      FormatFixed(epochs, 2) + "  loss " +
                      FormatFixed(since_validation_.MeanLoss(), 3) + "  " +
@@ -140,7 +171,7 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
   }
   tool_.Note(text);
   since_validation_ = {};
-  last_ = Clock::now();
+  StartTimes();
 }
 
 void TrainReport::Averaged(const std::vector<MetricValue>& values,

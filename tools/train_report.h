@@ -4,22 +4,34 @@
 #define PIPEFORMER_TOOLS_TRAIN_REPORT_H_
 
 #include <chrono>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lib/train/training_loop.h"
+#include "tools/mpi/ranks.h"
 #include "tools/support/progress.h"
 #include "tools/support/tool.h"
 #include "tools/validator.h"
 
 namespace pipeformer {
 
+// The most memory that this process has held so far.
+int64_t PeakMemoryBytes();
+
+// Seconds that a training will take from here on, where `seconds` of it led
+// from `share_before` of the whole to `share`; negative when nobody knows.
+double SecondsLeft(double share_before, double share, double seconds);
+
 class TrainReport {
  public:
-  explicit TrainReport(Tool& tool) : tool_(tool), progress_(tool, "%", 100) {}
+  TrainReport(Tool& tool, const Ranks& ranks)
+      : tool_(tool), ranks_(ranks), progress_(tool, "%") {
+    StartTimes();
+  }
 
   // After an update; `epochs` passed so far. The log gets one record every
-  // few seconds.
+  // few seconds and before each validation.
   void Updated(const UpdateReport& report, double epochs);
 
   // After a validation, whose time does not count as training; `values` may be
@@ -43,21 +55,30 @@ class TrainReport {
     int64_t target_pieces = 0;
     int64_t given_pieces = 0;
     double seconds = 0;
+    double seconds_in_sums = 0;
 
-    void Add(const UpdateResult& result, double seconds_taken);
+    void Add(const UpdateResult& result);
     double MeanLoss() const;
     double MeanAlignment() const;  // of the cost of guided alignment
     double TokensPerSecond() const;
   };
 
   static void AddAlignment(const Tally& tally, nlohmann::ordered_json* record);
-  void LogUpdates(const UpdateReport& report, double epochs);
+  void ShowProgress(const UpdateReport& report);
+  void LogUpdates();
+  void StartTimes();
 
   Tool& tool_;
+  const Ranks& ranks_;
   Progress progress_;
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = Clock::now();
+  Clock::time_point last_ = Clock::now();  // end of the last update
   Tally since_log_, since_validation_;
+  UpdateReport latest_;
+  double epochs_ = 0;
+  double seconds_in_sums_ = 0;  // up to the last update
+  double first_share_ = -1;     // done when the first update had been made
+  Clock::time_point first_update_;
 };
 
 }  // namespace pipeformer

@@ -16,7 +16,9 @@
 #include "tools/checkpoints.h"
 #include "tools/subword_sampler.h"
 #include "tools/support/interrupt.h"
+#include "tools/train_estimate.h"
 #include "tools/train_report.h"
+#include "tools/train_together.h"
 #include "tools/training_data.h"
 #include "tools/translation.h"
 #include "tools/validator.h"
@@ -51,10 +53,14 @@ std::string LeftOut(const TrainingData& data) {
 
 class TrainRun : public TrainingListener {
  public:
-  TrainRun(Tool& tool, TrainSettings& settings)
+  TrainRun(Tool& tool, TrainSettings& settings, const Ranks& ranks)
       : tool_(tool),
         settings_(settings),
-        checkpoints_(settings),
+        ranks_(ranks),
+        processes_(ranks.communicator()),
+        checkpoints_(settings, ranks.is_first() && !settings.dry_run
+                                   ? Checkpoints::Role::kWriter
+                                   : Checkpoints::Role::kReader),
         pool_(static_cast<int>(tool.options().threads)),
         vocabularies_(LoadVocabularies(settings.vocabs)) {
     ReadData();
@@ -63,12 +69,24 @@ class TrainRun : public TrainingListener {
 
   void Run() {
     identity_ = Identity();
+    if (settings_.dry_run) return Estimate();
     if (settings_.restart) checkpoints_.RemoveState();
-    if (checkpoints_.HasState()) Resume();
+    const bool resumes = !settings_.restart && checkpoints_.HasState();
+    CheckSameTraining(identity_, settings_.model + ".state",
+                      resumes ? StateIs::kThere : StateIs::kMissing, ranks_);
+    if (resumes) Resume();
+    trainer_->CheckAgreement();
     checkpoints_.RemoveOthers(position_);  // left by a run that was killed
+    tool_.Log({{"event", "begin"},
+               {"step", step()},
+               {"parameters", network_->parameters().size()},
+               {"updates_per_epoch", updates_per_epoch_},
+               {"processes", processes_.size()}});
     InterruptFlag::Install();
-    report_.emplace(tool_);  // its clock is the training's
-    if (Train()) {
+    report_.emplace(tool_, ranks_);  // its clock is the training's
+    const bool complete = Train();
+    Any(processes_, true);  // all that is saved is there for all
+    if (complete) {
       if (!position_.checkpoints.empty()) AverageCheckpoints();
       return;
     }
@@ -87,6 +105,7 @@ class TrainRun : public TrainingListener {
   }
 
   std::vector<double> Validate(const TrainingPosition&) override {
+    trainer_->CheckAgreement();
     UpdateInference();
     if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
     std::vector<double> goodness;
@@ -109,9 +128,11 @@ class TrainRun : public TrainingListener {
     checkpoints_.WriteState(identity_, *network_, trainer_->state(), position);
   }
 
-  bool Interrupted() override { return InterruptFlag::IsSet(); }
+  bool Interrupted() override {
+    return Any(processes_, InterruptFlag::IsSet());
+  }
 
-  double Seconds() override { return report_->Seconds(); }
+  double Seconds() override { return OfFirst(processes_, report_->Seconds()); }
 
  private:
   void ReadData() {
@@ -145,7 +166,8 @@ class TrainRun : public TrainingListener {
                    .keep_text = KeepText::kTarget},
         vocabularies_, pool_);
     RequirePairs("--valid-sets", *valid_);
-    validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_);
+    validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_,
+                       processes_);
   }
 
   static void RequirePairs(const std::string& option,
@@ -177,7 +199,7 @@ class TrainRun : public TrainingListener {
     inference_ = std::make_unique<Transformer>(config);
     inference_->parameters().Allocate();
     trainer_.emplace(*network_, corpus_, BoundaryOf(vocabularies_),
-                     settings_.trainer, pool_);
+                     settings_.trainer, Workforce{pool_, processes_});
     loop_ = {.batcher = {.batch_rows = settings_.mini_batch_words *
                                        settings_.optimizer_delay},
              .schedule = settings_.schedule,
@@ -190,6 +212,19 @@ class TrainRun : public TrainingListener {
     updates_per_epoch_ = UpdatesPerEpoch(corpus_, loop_);
     tool_.Note(std::to_string(network_->parameters().size()) + " parameters, " +
                std::to_string(updates_per_epoch_) + " updates an epoch");
+  }
+
+  void Estimate() {
+    const auto estimate = EstimateTraining(
+        {.settings = settings_,
+         .pairs = *train_,
+         .num_validation_pairs = valid_ ? valid_->corpus().size() : 0,
+         .network = *network_,
+         .trainer = *trainer_,
+         .loop = loop_,
+         .ranks = ranks_});
+    for (const auto& line : EstimateLines(estimate)) tool_.Note(line);
+    if (ranks_.is_first()) tool_.output().Write(estimate.dump() + "\n");
   }
 
   void Resume() {
@@ -251,7 +286,8 @@ class TrainRun : public TrainingListener {
         Sha256Hex(vocabularies_.target->model()));
     identity.update(OptionIdentity(settings_));
     identity["--seed"] = tool_.options().seed;
-    identity["--threads"] = tool_.options().threads;
+    identity["processes"] = processes_.size();
+    identity["--threads"] = trainer_->num_workers();
     const std::string& init = settings_.init_model;
     add("--init-model", {init},
         init.empty() ? "" : TensorFile::Open(init).Metadata("sha256.weights"));
@@ -262,6 +298,8 @@ class TrainRun : public TrainingListener {
 
   Tool& tool_;
   TrainSettings& settings_;
+  const Ranks& ranks_;
+  Communicator& processes_;
   Checkpoints checkpoints_;
   WorkerPool pool_;
   VocabularyPair vocabularies_;
@@ -282,9 +320,10 @@ class TrainRun : public TrainingListener {
 
 }  // namespace
 
-void RunTrain(Tool& tool, TrainSettings& settings) {
+void RunTrain(Tool& tool, TrainSettings& settings, const Ranks& ranks) {
   CompleteSettings(settings, tool.options().seed);
-  TrainRun(tool, settings).Run();
+  CheckTogether(settings, ranks);
+  TrainRun(tool, settings, ranks).Run();
 }
 
 }  // namespace pipeformer

@@ -62,6 +62,7 @@ struct TrainSettings {
   std::optional<int64_t> average_last, average_best;  // checkpoints
   CheckpointRule checkpoints;                         // as these two say
   bool restart = false;
+  bool dry_run = false;
 };
 
 // Applies --task from `arguments` before the other options are parsed, so

@@ -71,6 +71,21 @@ std::string TrainingData::Hash() const {
   return hash.HexDigest();
 }
 
+int64_t TrainingData::bytes() const {
+  const auto of = [](const auto& list) {
+    return list.size() * sizeof(list.front());
+  };
+  size_t sum = of(weights_) + of(links_) + of(link_offsets_);
+  for (const PackedIds* side : {&source_, &target_}) {
+    sum += of(side->ids) + of(side->offsets);
+  }
+  if (packed_) sum += packed_->bytes();
+  for (const auto* texts : {&source_text_, &target_text_}) {
+    for (const std::string& text : *texts) sum += sizeof(text) + text.size();
+  }
+  return static_cast<int64_t>(sum);
+}
+
 void TrainingData::ReadLines(const std::string& file, const std::string& from) {
   LineReader reader(OpenInput(file), tool_.options().invalid_utf8);
   places_.BeginFile(reader.name(), Numbering::kLines);

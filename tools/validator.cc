@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "lib/metrics/bleu.h"
 #include "lib/metrics/chrf.h"
@@ -13,18 +16,46 @@
 
 namespace pipeformer {
 
-std::vector<std::string> Validator::Translate(
-    const Transformer& network) const {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+// Completes the ids that this process found for some sentences, with none for
+// the others, by what the other processes found. A double holds an id exactly.
+void Exchange(Communicator& processes, std::vector<Ids>& sentences) {
+  std::vector<double> ends;  // lengths, then where each ends in `all`
+  for (const Ids& ids : sentences) {
+    ends.push_back(static_cast<double>(ids.size()));
+  }
+  processes.Sum(ends);
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  const auto begin = [&ends](size_t s) {
+    return s == 0 ? 0 : static_cast<ptrdiff_t>(ends[s - 1]);
+  };
+  std::vector<double> all(static_cast<size_t>(begin(sentences.size())));
+  for (size_t s = 0; s < sentences.size(); ++s) {
+    std::copy(sentences[s].begin(), sentences[s].end(), all.begin() + begin(s));
+  }
+  processes.Sum(all);
+  for (size_t s = 0; s < sentences.size(); ++s) {
+    sentences[s].assign(all.begin() + begin(s), all.begin() + begin(s + 1));
+  }
+}
+
+}  // namespace
+
+// Every so many sentences one is this process's.
+std::vector<Ids> Validator::TranslateShare(const Transformer& network) const {
   const IdList sources = data_.corpus().source;
   const SearchOptions options =
       FitSearch({.beam_size = 1}, network, vocabularies_);
-  std::vector<std::string> translations(static_cast<size_t>(sources.size()));
-  std::atomic<int64_t> next = 0;
+  std::vector<Ids> translations(static_cast<size_t>(sources.size()));
+  std::atomic<int64_t> next = processes_.rank();
   pool_.Run([&](int) {
     BeamSearch search(network, options);
     search.Run(
         [&](Wait, SearchRequest& request) {
-          request.index = next++;
+          request.index = next.fetch_add(processes_.size());
           if (request.index >= sources.size()) return false;
           const auto ids = sources[request.index];
           request.source.assign(ids.begin(), ids.end());
@@ -33,10 +64,21 @@ std::vector<std::string> Validator::Translate(
         [&](SearchResult result) {
           if (result.hypotheses.empty()) return;  // weights not finite
           translations[static_cast<size_t>(result.index)] =
-              vocabularies_.target->Decode(result.hypotheses[0].ids);
+              std::move(result.hypotheses[0].ids);
         });
   });
   return translations;
+}
+
+std::vector<std::string> Validator::Translate(
+    const Transformer& network) const {
+  std::vector<Ids> translations = TranslateShare(network);
+  if (processes_.size() > 1) Exchange(processes_, translations);
+  std::vector<std::string> texts;
+  for (const Ids& ids : translations) {
+    texts.push_back(vocabularies_.target->Decode(ids));
+  }
+  return texts;
 }
 
 std::vector<MetricValue> Validator::Validate(Trainer& trainer,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,8 @@
 namespace pipeformer {
 namespace {
 
+constexpr int64_t kRangeSize = 1 << 14;  // parameters that a worker takes
+
 void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
           PairBatch& batch) {
   batch.Clear();
@@ -25,12 +28,13 @@ void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
   }
 }
 
-void Add(const LossSum& from, LossSum& to) {
-  to.smoothed += from.smoothed;
-  to.plain += from.plain;
-  to.weight += from.weight;
-  to.alignment += from.alignment;
-  to.pieces += from.pieces;
+// How many shards a batch of `rows` is divided into: about `shard_rows` each.
+// A multiple of the workers, so that they end together, and of four: dropout is
+// drawn by shard, so it is the same for one, two and four workers.
+int64_t NumShards(int64_t rows, int64_t shard_rows, int64_t num_workers) {
+  const int64_t unit = std::lcm(num_workers, int64_t{4});
+  const int64_t unit_rows = shard_rows * unit;
+  return std::max<int64_t>(1, (rows + unit_rows / 2) / unit_rows) * unit;
 }
 
 // The name of the first parameter whose part of `buffer`, which has the size
@@ -58,17 +62,23 @@ struct Trainer::Worker {
   PairBatch shard;
   std::vector<float> gradients;
   std::unique_ptr<Profile> profile;  // where asked for
-  double squares = 0;
 };
 
 Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
                  Boundary boundary, const TrainerOptions& options,
-                 WorkerPool& pool)
+                 const Workforce& workforce)
     : model_(model),
       corpus_(corpus),
       boundary_(boundary),
       options_(options),
-      pool_(pool) {
+      pool_(workforce.pool),
+      processes_(workforce.processes) {
+  const std::vector<double> workers = Gather(processes_, pool_.num_workers());
+  for (size_t rank = 0; rank < workers.size(); ++rank) {
+    const auto count = static_cast<int64_t>(workers[rank]);
+    num_workers_ += count;
+    if (static_cast<int>(rank) < processes_.rank()) first_worker_ += count;
+  }
   const auto size = static_cast<size_t>(model.parameters().size());
   state_.first_moment.assign(size, 0);
   state_.second_moment.assign(size, 0);
@@ -76,7 +86,7 @@ Trainer::Trainer(Transformer& model, const PairCorpus& corpus,
     const float* values = model.parameters().values();
     state_.averages.assign(values, values + size);
   }
-  for (int w = 0; w < pool.num_workers(); ++w) {
+  for (int w = 0; w < pool_.num_workers(); ++w) {
     workers_.push_back(std::make_unique<Worker>(
         PairBatch(model.config(), boundary, options.predict)));
     workers_.back()->gradients.resize(size);
@@ -172,11 +182,8 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
                                  corpus_.target[s].size()) +
             2;
   }
-  const int64_t num_workers = pool_.num_workers();
-  // A multiple of the workers, so that they end together.
-  const int64_t rounds =
-      std::max<int64_t>(1, rows / (options_.shard_rows * num_workers));
-  const auto shards = Split(corpus_, batch, rounds * num_workers);
+  const auto shards =
+      Split(corpus_, batch, NumShards(rows, options_.shard_rows, num_workers_));
   const Random step_random = Random(options_.seed)
                                  .Fork(0x44726f70)
                                  .Fork(static_cast<uint64_t>(state_.step));
@@ -187,8 +194,8 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
       const Timed timed(ForwardTime(worker.profile.get(), Op::kOptimiser));
       std::fill(worker.gradients.begin(), worker.gradients.end(), 0.0f);
     }
-    for (size_t i = static_cast<size_t>(w); i < shards.size();
-         i += static_cast<size_t>(num_workers)) {
+    for (auto i = static_cast<size_t>(first_worker_ + w); i < shards.size();
+         i += static_cast<size_t>(num_workers_)) {
       worker.arena.Rewind({});
       Fill(corpus_, shards[i], worker.shard);
       const Random random = step_random.Fork(i);
@@ -208,34 +215,61 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
       worker.tape.Backward();
     }
   });
-  for (const LossSum& loss : losses) Add(loss, sum);
+  sum = Total(losses);
 }
 
-void Trainer::ForEachRange(
-    const std::function<void(int64_t, int64_t, int)>& run) {
+// The sum of the losses that the processes found, each its own, in their order.
+LossSum Trainer::Total(std::span<const LossSum> losses) {
+  std::vector<double> values;
+  for (const LossSum& loss : losses) {
+    values.insert(values.end(),
+                  {loss.smoothed, loss.plain, loss.weight, loss.alignment,
+                   static_cast<double>(loss.pieces)});
+  }
+  processes_.Sum(values);
+  LossSum total;
+  for (size_t i = 0; i < values.size(); i += 5) {
+    total.smoothed += values[i];
+    total.plain += values[i + 1];
+    total.weight += values[i + 2];
+    total.alignment += values[i + 3];
+    total.pieces += static_cast<int64_t>(values[i + 4]);
+  }
+  return total;
+}
+
+// Ranges that do not depend on the workers, so neither does a sum over them.
+void Trainer::ForEachRange(const std::function<void(int64_t, int64_t)>& run) {
   const int64_t size = model_.parameters().size();
-  const int64_t count = pool_.num_workers();
   pool_.Run([&](int w) {
     const Timed timed(ForwardTime(
         workers_[static_cast<size_t>(w)]->profile.get(), Op::kOptimiser));
-    run(size * w / count, size * (w + 1) / count, w);
+    for (int64_t begin = w * kRangeSize; begin < size;
+         begin += pool_.num_workers() * kRangeSize) {
+      run(begin, std::min(begin + kRangeSize, size));
+    }
   });
 }
 
 // Sums into the first worker's gradients; returns their norm.
 double Trainer::SumGradients() {
-  ForEachRange([this](int64_t begin, int64_t end, int w) {
-    float* sum = workers_[0]->gradients.data() + begin;
-    for (size_t other = 1; other < workers_.size(); ++other) {
-      AddTo(DenseMatrix(workers_[other]->gradients.data() + begin, 1,
-                        end - begin),
-            DenseMatrix(sum, 1, end - begin));
-    }
-    workers_[static_cast<size_t>(w)]->squares = SumOfSquares(sum, end - begin);
+  std::vector<float>& sum = workers_[0]->gradients;
+  if (workers_.size() > 1) {
+    ForEachRange([&](int64_t begin, int64_t end) {
+      for (size_t other = 1; other < workers_.size(); ++other) {
+        AddTo(DenseMatrix(workers_[other]->gradients.data() + begin, 1,
+                          end - begin),
+              DenseMatrix(sum.data() + begin, 1, end - begin));
+      }
+    });
+  }
+  processes_.Sum(sum);
+  std::vector<double> squares(sum.size() / kRangeSize + 1);
+  ForEachRange([&](int64_t begin, int64_t end) {
+    squares[static_cast<size_t>(begin / kRangeSize)] =
+        SumOfSquares(sum.data() + begin, end - begin);
   });
-  double squares = 0;
-  for (const auto& worker : workers_) squares += worker->squares;
-  return std::sqrt(squares);
+  return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
 void Trainer::Step(double learning_rate, double gradient_scale) {
@@ -250,7 +284,7 @@ void Trainer::Step(double learning_rate, double gradient_scale) {
   const float decay = std::min(
       options_.exponential_smoothing,
       static_cast<float>(state_.step) / static_cast<float>(state_.step + 9));
-  ForEachRange([&](int64_t begin, int64_t end, int) {
+  ForEachRange([&](int64_t begin, int64_t end) {
     float* values = model_.parameters().values();
     AdamUpdate({values, workers_[0]->gradients.data(),
                 state_.first_moment.data(), state_.second_moment.data()},
@@ -268,8 +302,8 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
   pool_.Run([&](int w) {
     Worker& worker = *workers_[static_cast<size_t>(w)];
     PairBatch pairs(model.config(), boundary_);
-    for (size_t i = static_cast<size_t>(w); i < batches.size();
-         i += workers_.size()) {
+    for (auto i = static_cast<size_t>(first_worker_ + w); i < batches.size();
+         i += static_cast<size_t>(num_workers_)) {
       worker.arena.Rewind({});
       const Batch batch = batches[i];
       Fill(corpus, batch, pairs);
@@ -278,9 +312,31 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
       losses[i] = model.Loss(context, hidden, pairs.targets().ids, {});
     }
   });
-  LossSum sum;
-  for (const LossSum& loss : losses) Add(loss, sum);
-  return sum;
+  return Total(losses);
+}
+
+int64_t Trainer::gradient_bytes() const {
+  return static_cast<int64_t>(workers_.size() * sizeof(float)) *
+         model_.parameters().size();
+}
+
+int64_t Trainer::activation_bytes() const {
+  size_t bytes = 0;
+  for (const auto& worker : workers_) {
+    bytes += worker->arena.capacity() + worker->tape.gradient_bytes();
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+void Trainer::CheckAgreement() {
+  const ParameterTable& parameters = model_.parameters();
+  RequireSame(
+      processes_,
+      std::as_bytes(std::span(parameters.values(),
+                              static_cast<size_t>(parameters.size()))),
+      {.what = "their weights after update " + std::to_string(state_.step),
+       .remedy = "run them on processors of one kind; the last checkpoint is "
+                 "whole"});
 }
 
 }  // namespace pipeformer

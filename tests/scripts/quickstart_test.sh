@@ -7,10 +7,11 @@ programs=$PWD/tools
 tmp=$(mktemp -d)
 trap 'rm -r "$tmp"' EXIT
 
-# The layout they expect: quickstart.out/ beside bazel-bin/tools/.
+# The layout they expect: quickstart.out/ beside bazel-bin/tools/ and scripts/.
 out=$tmp/quickstart.out
 mkdir "$out" "$tmp/bazel-bin"
 ln -s "$programs" "$tmp/bazel-bin/tools"
+ln -s "$PWD/scripts" "$tmp/scripts"
 
 python3 scripts/corpus/write_sentences.py "$out"
 scripts/corpus/write_commands it 300 150u > "$out/commands.sh"

@@ -42,7 +42,8 @@ home() {
   while IFS=: read -r file line header; do
     local folder
     folder=$(folder_of "$file")
-    [[ " $* " == *" $folder "* || " $* " == *" ${folder%%/*} "* ]] ||
+    [[ " $* " == *" $folder "* || " $* " == *" ${folder%%/*} "* ||
+      " $* " == *" $(dirname "$file") "* ]] ||
       fault "$file:$line: <$header>: $why"
   done < <(includes lib formats tools | grep -E ":[0-9]+:($pattern)" || true)
 }
@@ -50,6 +51,7 @@ home '(oneapi/)?dnnl' "oneDNN lives in lib/ops alone" lib/ops
 home 'fstream|filesystem' "lib knows no files" formats tools
 home 'nlohmann/' "lib knows no JSON" formats tools
 home 'cxxopts' "options live in tools" tools
+home 'boost/mpi|mpi[.]h' "MPI lives in tools/mpi alone" tools/mpi
 
 while read -r file; do
   lines=$(wc -l < "$file")

@@ -10,6 +10,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/data/batcher.h"
 #include "lib/nn/transformer.h"
+#include "lib/train/communicator.h"
 #include "lib/train/trainer.h"
 #include "tests/data/test_corpus.h"
 
@@ -29,13 +30,14 @@ struct ToyOptions {
 
 class ToyTraining {
  public:
-  explicit ToyTraining(const ToyOptions& options)
+  explicit ToyTraining(const ToyOptions& options,
+                       Communicator& processes = SingleProcess::Instance())
       : memory_(Corpus(options)),
         corpus_(memory_.view()),
         network_(Config(options)),
         pool_(options.threads),
         trainer_(Started(options.seed), corpus_, {},
-                 Seeded(options.trainer, options.seed), pool_) {}
+                 Seeded(options.trainer, options.seed), {pool_, processes}) {}
 
   // Updates with batches of one epoch after another; gives the mean losses.
   std::vector<double> Run(int64_t updates, double learning_rate) {

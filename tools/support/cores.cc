@@ -1,6 +1,7 @@
 #include "tools/support/cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -17,9 +18,12 @@ cpu_set_t Cores() {
 
 }  // namespace
 
-int64_t NumCores() {
+int64_t NumCores(int64_t num_processes) {
   const cpu_set_t cores = Cores();
-  return std::max(1, CPU_COUNT(&cores));
+  const int64_t share = sysconf(_SC_NPROCESSORS_ONLN) / num_processes;
+  int64_t count = CPU_COUNT(&cores);
+  if (num_processes > 1) count = std::min(count, share);
+  return std::max<int64_t>(1, count);
 }
 
 void UseCores(int64_t count) {

@@ -6,8 +6,9 @@
 
 namespace pipeformer {
 
-// How many there are, at least 1.
-int64_t NumCores();
+// How many there are for each of `num_processes` that share this machine, at
+// least 1. A process that is bound to some cores keeps to these.
+int64_t NumCores(int64_t num_processes = 1);
 
 // Leaves at most `count` of them, for libraries whose own number of threads
 // has to stay fixed because their result depends on it.

@@ -23,8 +23,9 @@ void InterruptFlag::Install() {
 bool InterruptFlag::IsSet() { return caught_signal != 0; }
 
 void InterruptFlag::Raise() {
-  std::signal(caught_signal, SIG_DFL);
-  std::raise(caught_signal);
+  const int signal = IsSet() ? caught_signal : SIGTERM;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
   std::abort();
 }
 

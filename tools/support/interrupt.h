@@ -14,7 +14,7 @@ class InterruptFlag {
   static bool IsSet();
 
   // Ends the program by the signal that set the flag (exit status 130 or 143
-  // in a shell). Requires: IsSet().
+  // in a shell), by SIGTERM where it was another process's.
   [[noreturn]] static void Raise();
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace pipeformer {
@@ -24,13 +25,20 @@ std::string ShortNumber(double value) {
   return OneDecimal(value);
 }
 
-std::string Clock(double seconds) {
-  const auto whole = static_cast<uint64_t>(seconds);
-  const std::string rest = std::to_string(whole % 60);
-  return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest;
+std::string TwoDigits(uint64_t value) {
+  return (value < 10 ? "0" : "") + std::to_string(value);
 }
 
 }  // namespace
+
+std::string ClockText(double seconds) {
+  // Beyond a million hours nobody counts.
+  const auto whole = static_cast<uint64_t>(std::min(seconds, 3.6e9));
+  const uint64_t minutes = whole / 60;
+  const std::string rest = ":" + TwoDigits(whole % 60);
+  if (minutes < 60) return std::to_string(minutes) + rest;
+  return std::to_string(minutes / 60) + ":" + TwoDigits(minutes % 60) + rest;
+}
 
 std::string ProgressText(uint64_t done, std::optional<uint64_t> total,
                          const std::string& unit, double seconds) {
@@ -39,7 +47,8 @@ std::string ProgressText(uint64_t done, std::optional<uint64_t> total,
   if (total) text.append("/").append(std::to_string(*total));
   text += " " + unit + "  " + ShortNumber(rate) + "/s";
   if (total && rate > 0 && *total >= done) {
-    text += "  " + Clock(static_cast<double>(*total - done) / rate) + " left";
+    text +=
+        "  " + ClockText(static_cast<double>(*total - done) / rate) + " left";
   }
   return text;
 }
@@ -58,16 +67,21 @@ Progress::~Progress() {
 }
 
 void Progress::Update(uint64_t done, const std::string& note) {
-  if (!enabled_) return;
-  const auto now = Clock::now();
-  if (now < due_) return;
-  due_ = now + kBetween;
+  if (!IsDue()) return;
+  const double seconds =
+      std::chrono::duration<double>(Clock::now() - start_).count();
+  std::string text = ProgressText(done, total_, unit_, seconds);
+  if (!note.empty()) text += "  " + note;
+  Show(text);
+}
+
+bool Progress::IsDue() const { return enabled_ && Clock::now() >= due_; }
+
+void Progress::Show(const std::string& text) {
+  if (!IsDue()) return;
+  due_ = Clock::now() + kBetween;
   shown_ = true;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  std::string line = "\r\033[K" + name_ + ": ";
-  line += ProgressText(done, total_, unit_, seconds);
-  if (!note.empty()) line += "  " + note;
-  WriteMessage(line);
+  WriteMessage("\r\033[K" + name_ + ": " + text);
 }
 
 }  // namespace pipeformer

@@ -19,6 +19,10 @@ namespace pipeformer {
 std::string ProgressText(uint64_t done, std::optional<uint64_t> total,
                          const std::string& unit, double seconds);
 
+// `0:07`, `12:34`, `1:02:03`: minutes and seconds, and hours where there are
+// any. Requires: seconds >= 0.
+std::string ClockText(double seconds);
+
 class Progress {
  public:
   // Silent where standard error is no terminal, and under --quiet.
@@ -32,8 +36,13 @@ class Progress {
   // From one thread at a time.
   void Update(uint64_t done, const std::string& note = "");
 
+  // Shows `text` instead of what this class would say.
+  void Show(const std::string& text);
+
  private:
   using Clock = std::chrono::steady_clock;
+
+  bool IsDue() const;
 
   std::string name_;
   std::string unit_;

@@ -4,17 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <new>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "lib/base/error.h"
 #include "tools/support/cores.h"
 
 namespace pipeformer {
 namespace {
+
+constexpr std::chrono::seconds kPatience(2);
 
 // A closed standard stream would give its number to the next file opened, and
 // results would land there. Taken by /dev/null in the wrong direction, it
@@ -127,6 +131,8 @@ ExitCode Run(const std::vector<std::string>& arguments, const ToolSpec& spec) {
     return std::find(arguments.begin(), arguments.end(), option) !=
            arguments.end();
   };
+  const bool speaks = spec.process.voice == Voice::kFirst;
+  if (!speaks && (asks("--help") || asks("--version"))) return ExitCode::kDone;
   if (asks("--help")) {
     OpenOutput("-")->Write(HelpText(spec, shared));
     return ExitCode::kDone;
@@ -138,14 +144,23 @@ ExitCode Run(const std::vector<std::string>& arguments, const ToolSpec& spec) {
   std::vector<Option> all = spec.options;
   all.insert(all.end(), shared.begin(), shared.end());
   ParseOptions(arguments, all);
-  common.threads = threads.value_or(NumCores());
+  common.threads = threads.value_or(NumCores(spec.process.num_here));
+  if (!speaks) {
+    common.quiet = true;
+    common.log.clear();
+  }
   Tool tool(spec.name, common);
   spec.run(tool);
   return tool.Finish();
 }
 
 int Report(const ToolSpec& spec, ExitCode code, const std::string& message) {
-  WriteLine(spec.name + ": " + message);
+  if (spec.process.voice == Voice::kOther) {
+    std::signal(SIGTERM, SIG_DFL);  // so as to be ended by the first one
+    std::this_thread::sleep_for(kPatience);
+  }
+  const std::string& name = spec.process.name;
+  WriteLine((name.empty() ? spec.name : name) + ": " + message);
   return static_cast<int>(code);
 }
 

@@ -10,6 +10,7 @@
 #ifndef PIPEFORMER_TOOLS_SUPPORT_TOOL_MAIN_H_
 #define PIPEFORMER_TOOLS_SUPPORT_TOOL_MAIN_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,6 +31,17 @@ struct Example {
 // has no --output either.
 enum class InputCount { kNone, kOne, kMany };
 
+// A program may run as several processes. The first of them speaks; the others
+// leave notes, progress, log and help to it, and tell an error later: if it is
+// everybody's, the first has told it, and ended them all, by then.
+enum class Voice { kFirst, kOther };
+
+struct Process {
+  Voice voice = Voice::kFirst;
+  std::string name = {};  // in messages; empty: the program's
+  int64_t num_here = 1;   // processes that share this machine's cores
+};
+
 struct ToolSpec {
   std::string name;
   std::string purpose;  // a few sentences, lines of at most 80 columns
@@ -39,6 +51,7 @@ struct ToolSpec {
   InputCount inputs = InputCount::kOne;
   std::vector<Option> options = {};  // besides the common ones
   std::function<void(Tool&)> run;
+  Process process = {};
 };
 
 // Parses, runs, and gives the exit code (lib/base/error.h). Nothing else in a

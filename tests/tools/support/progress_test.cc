@@ -15,5 +15,14 @@ TEST(Progress, TextSaysHowFarAndHowLong) {
   EXPECT_EQ(ProgressText(0, 10, "steps", 0), "0/10 steps  0.0/s");
 }
 
+TEST(Progress, ClockHasHoursWhereThereAreAny) {
+  EXPECT_EQ(ClockText(0), "0:00");
+  EXPECT_EQ(ClockText(7.9), "0:07");
+  EXPECT_EQ(ClockText(754), "12:34");
+  EXPECT_EQ(ClockText(3723), "1:02:03");
+  EXPECT_EQ(ClockText(360000), "100:00:00");
+  EXPECT_EQ(ClockText(1e300), "1000000:00:00");
+}
+
 }  // namespace
 }  // namespace pipeformer

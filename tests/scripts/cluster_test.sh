@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What runs train as several processes: scripts/bench/mpi-train on this machine,
+# and scripts/recipes/slurm-train with Slurm played by stand-ins.
+set -euo pipefail
+programs=$PWD/tools
+. "$(dirname "$0")/source_tree.sh"
+tmp=$(mktemp -d)
+trap 'rm -r "$tmp"' EXIT
+
+# MPI itself leaves memory behind; train-mpi looks for our leaks.
+export ASAN_OPTIONS=detect_leaks=0
+scripts/bench/mpi-train --programs "$programs" --mini-batch-words 128 --updates 10 \
+  --rounds 1 --to jsonl > "$tmp/record" || fault "mpi-train fails"
+jq -e '.ratio > 0 and .tokens_per_second > 0 and .sum_share >= 0 and .sum_share <= 1 and
+       .largest_difference < 0.01 and .last_loss < .first_loss' "$tmp/record" > /dev/null ||
+  fault "mpi-train: $(cat "$tmp/record")"
+
+play() { printf '#!/bin/bash\n%s\n' "$2" > "$tmp/$1" && chmod +x "$tmp/$1"; }
+slurm() {
+  status=0
+  PATH=$tmp:$PATH SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=3 scripts/recipes/slurm-train "$@" \
+    > "$tmp/out" 2>&1 || status=$?
+}
+# expect STATUS LAST_LINE
+expect() {
+  [ "$status" -eq "$1" ] && [ "$(tail -n 1 "$tmp/out")" = "$2" ] ||
+    fault "slurm-train: exit code $status: $(cat "$tmp/out")"
+}
+command='srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=3 train --threads 3 --model a b.safetensors'
+play scontrol 'echo "scontrol $*"'
+play srun 'echo "srun $*"'
+slurm --model "a b.safetensors"
+expect 0 "$command"
+play srun 'echo "srun $*"; exit 65'
+slurm --model "a b.safetensors"
+expect 65 "$command"
+for killed in 137 143; do
+  play srun "exit $killed"
+  slurm --model m
+  expect "$killed" "scontrol requeue 7"
+done
+slurm
+expect 64 "saves, and the job queues itself again; so it does where a machine was lost."
+scripts/recipes/slurm-train --model m 2> /dev/null && fault "runs without Slurm"
+finish
