@@ -43,7 +43,6 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
   } else {
     for (const std::string& file : files) ReadLines(file, source.from);
   }
-  EncodeWaiting();
   if (notes_) notes_->Finish();
 }
 
@@ -104,6 +103,7 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
       tool_.BadRecord(error.what());
     }
   }
+  EncodeWaiting();  // before the next file begins
 }
 
 void TrainingData::WaitLine(const std::string& text, const std::string& from,
@@ -141,7 +141,7 @@ void TrainingData::ReadParallel(const std::string& source,
     Line from, to;
     const bool has_source = sources.Next(&from);
     const bool has_target = targets.Next(&to);
-    if (!has_source && !has_target) return;
+    if (!has_source && !has_target) break;
     if (has_source != has_target) {
       const int64_t more =
           count + 1 + CountLines(has_source ? sources : targets);
@@ -160,6 +160,7 @@ void TrainingData::ReadParallel(const std::string& source,
       tool_.BadRecord(from.error.empty() ? to.error : from.error);
     }
   }
+  EncodeWaiting();
 }
 
 void TrainingData::OpenPacked(const std::vector<std::string>& files) {
