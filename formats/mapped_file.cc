@@ -56,18 +56,20 @@ FileBytes ReadToEnd(int fd, const std::string& path) {
 }  // namespace
 
 FileBytes MapFile(const std::string& path) {
-  const Descriptor descriptor(path);
+  return MapDescriptor(Descriptor(path).get(), path);
+}
+
+FileBytes MapDescriptor(int fd, const std::string& path) {
   struct stat facts;
-  if (fstat(descriptor.get(), &facts) != 0) {
+  if (fstat(fd, &facts) != 0) {
     Fail(ExitCode::kInputOutput, path, "cannot read");
   }
   const auto size = static_cast<size_t>(facts.st_size);
   // Files of /proc are regular and report no size.
   if (!S_ISREG(facts.st_mode) || size == 0) {
-    return ReadToEnd(descriptor.get(), path);
+    return ReadToEnd(fd, path);
   }
-  void* address =
-      mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (address == MAP_FAILED) Fail(ExitCode::kInputOutput, path, "cannot map");
   std::shared_ptr<const void> owner(address, [size](const void* mapped) {
     munmap(const_cast<void*>(mapped), size);

@@ -24,6 +24,10 @@ struct FileBytes {
 // cannot be read; both name the path and the system's reason.
 FileBytes MapFile(const std::string& path);
 
+// The same for an open descriptor, which may be closed afterwards; `path`
+// begins the messages.
+FileBytes MapDescriptor(int fd, const std::string& path);
+
 }  // namespace pipeformer
 
 #endif  // PIPEFORMER_FORMATS_MAPPED_FILE_H_

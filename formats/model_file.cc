@@ -1,7 +1,6 @@
 #include "formats/model_file.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "formats/safetensors.h"
 #include "formats/sha256.h"
 #include "lib/base/error.h"
+#include "lib/base/finite.h"
 
 namespace pipeformer {
 namespace {
@@ -68,13 +68,7 @@ void CheckVocabularySize(const TensorFile& file, const char* side,
 std::span<const float> WeightsOf(const TensorFile& file, const Parameter& p) {
   const auto values =
       file.At(p.name, DType::kF32, ShapeOf(p)).Elements<float>();
-  const auto magnitude = [](float v) {
-    return std::bit_cast<uint32_t>(v) & 0x7fffffffu;
-  };
-  uint32_t largest = 0;  // of the bits, which order as the numbers do
-  for (const float v : values) largest = std::max(largest, magnitude(v));
-  constexpr uint32_t kInfinity = 0x7f800000u;
-  if (largest >= kInfinity) {
+  if (!AllFinite(values)) {
     ThrowBadData(file.source_name() + ": tensor '" + p.name +
                  "' has a weight that is not finite: the training diverged or "
                  "the file is damaged");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBufferBytes = 1 << 16;
+constexpr char kUnfinished[] = ".unfinished-";
 
 [[noreturn]] void Fail(ExitCode code, const std::string& path,
                        const std::string& what) {
@@ -78,7 +80,40 @@ void SyncFolder(const std::string& path) {
   if (failed) Fail(ExitCode::kInputOutput, path, "cannot sync the folder");
 }
 
+// Locks a new temporary file, so that RemoveUnfinished leaves it alone. False
+// where that came first, between creating and locking. A file system without
+// locks never gives one, and nothing is ever removed there.
+bool Hold(int fd) {
+  struct stat facts;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return fstat(fd, &facts) != 0 || facts.st_nlink > 0;
+}
+
+// `.unfinished-PID-NUMBER`
+bool IsUnfinished(const std::string& name) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (!name.starts_with(kUnfinished)) return false;
+  const size_t pid = std::string_view(kUnfinished).size();
+  const size_t dash = name.find_first_not_of(kDigits, pid);
+  return dash != std::string::npos && dash > pid && name[dash] == '-' &&
+         dash + 1 < name.size() &&
+         name.find_first_not_of(kDigits, dash + 1) == std::string::npos;
+}
+
 }  // namespace
+
+void RemoveUnfinished(const std::string& path) {
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(FolderOf(FollowLinks(path)), error)) {
+    if (!IsUnfinished(entry.path().filename().string())) continue;
+    const int fd =
+        open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(entry.path().c_str());
+    close(fd);
+  }
+}
 
 DescriptorBuffer::DescriptorBuffer(int fd, std::string path)
     : fd_(fd), path_(std::move(path)), buffer_(kBufferBytes) {
@@ -150,13 +185,17 @@ OutputFile::Target OutputFile::OpenTemporary(const std::string& path) {
   while (true) {
     // A short name, so that any lawful final name can have one beside it.
     const std::string temporary = (fs::path(path).parent_path() /
-                                   (".unfinished-" + std::to_string(getpid()) +
+                                   (kUnfinished + std::to_string(getpid()) +
                                     "-" + std::to_string(num_opened++)))
                                       .string();
     const int fd =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) Fail(ExitCode::kCannotCreate, path, "cannot create");
+    if (!Hold(fd)) {
+      close(fd);
+      continue;
+    }
     CopyPermissions(path, fd);
     return {fd, path, temporary};
   }
@@ -169,15 +208,15 @@ void OutputFile::Commit() {
   if (!direct && fsync(target_.fd) != 0) {
     Fail(ExitCode::kInputOutput, target_.path, "cannot write to the disk");
   }
-  const int closed = close(target_.fd);
-  target_.fd = -1;
-  if (closed != 0) Fail(ExitCode::kInputOutput, target_.path, "cannot write");
-  if (direct) return;
-  if (rename(target_.temporary.c_str(), target_.path.c_str()) != 0) {
+  // Renamed before it is closed, which ends the lock of RemoveUnfinished.
+  if (!direct && rename(target_.temporary.c_str(), target_.path.c_str()) != 0) {
     Fail(ExitCode::kInputOutput, target_.path, "cannot replace");
   }
   target_.temporary.clear();
-  SyncFolder(target_.path);
+  const int closed = close(target_.fd);
+  target_.fd = -1;
+  if (closed != 0) Fail(ExitCode::kInputOutput, target_.path, "cannot write");
+  if (!direct) SyncFolder(target_.path);
 }
 
 }  // namespace pipeformer

@@ -29,6 +29,11 @@ class DescriptorBuffer : public std::streambuf {
   std::vector<char> buffer_;
 };
 
+// Removes the temporary files in the folder of `path` whose program was killed
+// before it could do so: those that nobody holds open. Never throws; what
+// cannot be removed stays.
+void RemoveUnfinished(const std::string& path);
+
 // Use: OutputFile file(path); write to file.stream(); file.Commit().
 class OutputFile {
  public:

@@ -23,7 +23,8 @@ std::vector<std::string> HashKeys(size_t num_vocabularies) {
   return {"sha256.vocab.source", "sha256.vocab.target"};
 }
 
-void CheckSide(const PackedSide& side, const std::string& name) {
+// Gives the largest id.
+int32_t CheckSide(const IdBlock& side, const std::string& name) {
   const auto& offsets = side.offsets;
   if (offsets.empty() || offsets.front() != 0 ||
       offsets.back() != static_cast<int64_t>(side.ids.size()) ||
@@ -32,10 +33,13 @@ void CheckSide(const PackedSide& side, const std::string& name) {
                  ": the offsets do not rise from 0 to the number of ids; make "
                  "the file anew with tokenize");
   }
-  if (std::any_of(side.ids.begin(), side.ids.end(),
-                  [](int32_t id) { return id < 0; })) {
+  if (side.ids.empty()) return -1;
+  const auto [least, largest] =
+      std::minmax_element(side.ids.begin(), side.ids.end());
+  if (*least < 0) {
     ThrowBadData(name + ": an id is negative; make the file anew");
   }
+  return *largest;
 }
 
 }  // namespace
@@ -45,7 +49,7 @@ void PackedIds::Add(std::span<const int32_t> sentence) {
   offsets.push_back(static_cast<int64_t>(ids.size()));
 }
 
-TensorCollection PackCorpus(const std::vector<PackedIds>& sides,
+TensorCollection PackCorpus(const std::vector<IdBlock>& sides,
                             const std::vector<std::string>& vocabulary_hashes) {
   Check(sides.size() == 1 || sides.size() == 2, "a corpus has 1 or 2 sides");
   Check(vocabulary_hashes.size() == 1 || vocabulary_hashes.size() == 2,
@@ -58,10 +62,9 @@ TensorCollection PackCorpus(const std::vector<PackedIds>& sides,
   }
   const auto prefixes = Prefixes(sides.size());
   for (size_t i = 0; i < sides.size(); ++i) {
-    Check(sides[i].num_sentences() == sides[0].num_sentences(),
+    Check(sides[i].size() == sides[0].size(),
           "the sides of a corpus have the same number of sentences");
-    const std::span<const int32_t> ids(sides[i].ids);
-    const std::span<const int64_t> offsets(sides[i].offsets);
+    const auto& [ids, offsets] = sides[i];
     const auto size = [](auto list) {
       return static_cast<int64_t>(list.size());
     };
@@ -72,24 +75,18 @@ TensorCollection PackCorpus(const std::vector<PackedIds>& sides,
   return corpus;
 }
 
-std::span<const int32_t> PackedSide::At(size_t index) const {
-  const auto begin = static_cast<size_t>(offsets[index]);
-  return ids.subspan(begin, static_cast<size_t>(offsets[index + 1]) - begin);
-}
-
 PackedCorpus ReadPackedCorpus(const TensorFile& file) {
   file.RequireFormat(kFormat, kVersion, "make one with tokenize --to tensors");
   PackedCorpus corpus;
   const bool pairs = file.collection().Find("source.ids") != nullptr;
   for (const std::string& prefix : Prefixes(pairs ? 2 : 1)) {
-    const PackedSide side = {
+    const IdBlock side = {
         file.At(prefix + "ids", DType::kI32, {-1}).Elements<int32_t>(),
         file.At(prefix + "offsets", DType::kI64, {-1}).Elements<int64_t>()};
-    CheckSide(side, file.source_name());
+    corpus.largest_ids.push_back(CheckSide(side, file.source_name()));
     corpus.sides.push_back(side);
   }
-  if (corpus.sides.back().num_sentences() !=
-      corpus.sides.front().num_sentences()) {
+  if (corpus.sides.back().size() != corpus.sides.front().size()) {
     ThrowBadData(file.source_name() +
                  ": source and target have different numbers of sentences; "
                  "make the file anew with tokenize");

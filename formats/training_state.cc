@@ -1,8 +1,8 @@
 #include "formats/training_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "formats/model_config.h"
@@ -15,8 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kNoValue = -std::numeric_limits<double>::infinity();
 constexpr char kFormat[] = "pipeformer-training-state";
-constexpr char kVersion[] = "1";
+constexpr char kVersion[] = "2";
 
 // Calls visit(key, field) for every field of a position, so that each is
 // named once for reading and writing.
@@ -27,10 +28,10 @@ void ForEachField(Position& p, Visit visit) {
   visit("seconds", p.seconds);
   visit("validations", p.validations);
   visit("best", p.best);
-  visit("has_best", p.has_best);
   visit("stalled", p.stalled);
   visit("validated", p.validated);
   visit("stopped_early", p.stopped_early);
+  visit("checkpoints", p.checkpoints);
 }
 
 Json ParseMetadata(const TensorFile& file, const std::string& key) {
@@ -42,28 +43,30 @@ Json ParseMetadata(const TensorFile& file, const std::string& key) {
   return json;
 }
 
-// What a training was begun with, as a program of today would say it: keys
-// that came later have the value that was the only one before.
-Json Modernised(Json stored, const std::string& path) {
-  if (!stored.contains("--lm-loss")) stored["--lm-loss"] = "target";
-  if (!stored.contains("processes")) stored["processes"] = 1;
-  const Json no_sampling = {0.0, 0.0};
-  if (!stored.contains("--sentencepiece-alphas")) {
-    stored["--sentencepiece-alphas"] = no_sampling;
+// A value of an identity in a message: `0.1`, `noam`, or of files
+// `a.tsv b.tsv (SHA-256 0123456789ab...)`.
+std::string Shown(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object()) return value.dump();
+  constexpr size_t kDigits = 12;  // tell hashes apart well enough
+  const std::string hash = value.value("sha256", "");
+  if (hash.empty()) return "none";
+  std::string text;
+  for (const Json& file : value.value("files", Json::array())) {
+    text += (file.is_string() ? file.get<std::string>() : file.dump()) + " ";
   }
-  if (stored.contains("network") && stored["network"].is_string()) {
-    stored["network"] = ConfigToJson(
-        ConfigFromJson(stored["network"].get<std::string>(), path));
-  }
-  return stored;
+  return text + "(SHA-256 " + hash.substr(0, kDigits) + "...)";
 }
 
-void CheckIdentity(const Json& begun, const Json& wanted,
+void CheckIdentity(const Json& stored, const Json& wanted,
                    const std::string& path) {
-  const Json stored = Modernised(begun, path);
   for (const auto& [key, value] : wanted.items()) {
     const Json earlier = stored.contains(key) ? stored[key] : Json();
     if (earlier == value) continue;
+    if (earlier.is_object() && value.is_object() &&
+        earlier.value("sha256", "") == value.value("sha256", "")) {
+      continue;
+    }
     if (key == "network" && earlier.is_string()) {
       ThrowBadData(path + ": the training was begun with " +
                    ConfigDifference(ConfigFromJson(earlier, path),
@@ -71,7 +74,7 @@ void CheckIdentity(const Json& begun, const Json& wanted,
                    "; use the same, or --restart to begin anew");
     }
     ThrowBadData(path + ": the training was begun with " + key + " " +
-                 earlier.dump() + ", now it is " + value.dump() +
+                 Shown(earlier) + ", now it is " + Shown(value) +
                  "; use the same, or --restart to begin anew");
   }
 }
@@ -84,26 +87,63 @@ void CopyInto(const TensorFile& file, const std::string& name,
   std::copy(values.begin(), values.end(), target.begin());
 }
 
-// One number of a position. Throws where it is missing or none that a training
-// can stand at.
-template <class Field>
-void ReadField(const Json& where, const char* key, Field& field,
-               const std::string& path) {
+// The fields of a position as JSON and back. JSON knows no infinity: null is
+// minus infinity, the value of what has none. TakeField is false where `json`
+// is nothing that a training can stand at.
+Json FieldOf(const auto& field) { return field; }
+Json FieldOf(double value) { return value == kNoValue ? Json() : Json(value); }
+
+bool TakeField(const Json& json, bool& field) {
+  if (!json.is_boolean()) return false;
+  field = json.get<bool>();
+  return true;
+}
+
+bool TakeField(const Json& json, int64_t& field) {
   constexpr int64_t kMost = int64_t{1} << 53;
-  const Json value = where.contains(key) ? where[key] : Json();
-  bool good = false;
-  if constexpr (std::is_same_v<Field, bool>) {
-    good = value.is_boolean();
-  } else if constexpr (std::is_integral_v<Field>) {
-    good = value.is_number_integer() && value >= 0 && value <= kMost;
-  } else {
-    good = value.is_number();
+  if (!json.is_number_integer() || json < 0 || json > kMost) return false;
+  field = json.get<int64_t>();
+  return true;
+}
+
+bool TakeField(const Json& json, double& field) {
+  if (!json.is_number() && !json.is_null()) return false;
+  field = json.is_null() ? kNoValue : json.get<double>();
+  return true;
+}
+
+Json FieldOf(const Checkpoint& c) {
+  return {{"step", c.step}, {"value", FieldOf(c.value)}};
+}
+
+bool TakeField(const Json& json, Checkpoint& c) {
+  return json.is_object() && json.contains("step") && json.contains("value") &&
+         TakeField(json["step"], c.step) && TakeField(json["value"], c.value);
+}
+
+template <class Element>
+Json FieldOf(const std::vector<Element>& list) {
+  Json json = Json::array();
+  for (const Element& element : list) json.push_back(FieldOf(element));
+  return json;
+}
+
+template <class Element>
+bool TakeField(const Json& json, std::vector<Element>& list) {
+  list.assign(json.size(), {});
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!json.is_array() || !TakeField(json[i], list[i])) return false;
   }
-  if (!good) {
-    ThrowBadData(path + ": its position has " + key + " " + value.dump() +
-                 ": the file is damaged; remove it or use --restart");
-  }
-  field = value.get<Field>();
+  return json.is_array();
+}
+
+// One field of a position. Throws where it is missing or no good one.
+void ReadField(const Json& where, const char* key, auto& field,
+               const std::string& path) {
+  if (where.contains(key) && TakeField(where[key], field)) return;
+  ThrowBadData(path + ": its position has " + key + " " +
+               (where.contains(key) ? where[key] : Json()).dump() +
+               ": the file is damaged; remove it or use --restart");
 }
 
 // Of the bytes of all tensors and of the position.
@@ -119,14 +159,20 @@ std::string HashOf(const TensorCollection& collection) {
 
 }  // namespace
 
+TrainingIdentity IdentityOfFiles(const std::vector<std::string>& files,
+                                 const std::string& sha256) {
+  return {{"files", files}, {"sha256", sha256}};
+}
+
 void WriteTrainingState(const ParameterTable& parameters,
                         const OptimizerState& optimizer,
                         const TrainingPosition& position,
                         const TrainingIdentity& identity,
                         const std::string& path) {
   Json where = {{"step", optimizer.step}};
-  ForEachField(position,
-               [&](const char* key, const auto& field) { where[key] = field; });
+  ForEachField(position, [&](const char* key, const auto& field) {
+    where[key] = FieldOf(field);
+  });
   TensorCollection collection;
   collection.metadata = {{"format", kFormat},
                          {"version", kVersion},

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "lib/nn/parameter.h"
 #include "lib/train/trainer.h"
@@ -13,11 +14,16 @@
 
 namespace pipeformer {
 
-// What a training was started with: one object of settings and hashes. A run
-// resumes only what was started with the same.
+// What a training was started with: one object of settings, and of files as
+// IdentityOfFiles. A run resumes only what was started with the same.
 using TrainingIdentity = nlohmann::ordered_json;
 
-// Writes the state, whole or not at all. Throws what OutputFile throws.
+// Files under any name, told apart by the hash of what they hold.
+TrainingIdentity IdentityOfFiles(const std::vector<std::string>& files,
+                                 const std::string& sha256);
+
+// Writes the state, whole or not at all; equal arguments give equal bytes.
+// Throws what OutputFile throws.
 void WriteTrainingState(const ParameterTable& parameters,
                         const OptimizerState& optimizer,
                         const TrainingPosition& position,

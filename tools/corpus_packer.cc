@@ -22,6 +22,18 @@ uint32_t TakeNumber(std::string_view* bytes) {
   return number;
 }
 
+std::vector<IdBlock> Views(const std::vector<PackedIds>& sides) {
+  std::vector<IdBlock> views;
+  for (const PackedIds& side : sides) views.push_back(side.view());
+  return views;
+}
+
+template <class T>
+std::span<const T> NumbersOf(const FileBytes& file) {
+  return {reinterpret_cast<const T*>(file.bytes.data()),
+          file.bytes.size() / sizeof(T)};
+}
+
 }  // namespace
 
 CorpusPacker::CorpusPacker(Tool& tool,
@@ -73,16 +85,54 @@ void CorpusPacker::AddRecord(const std::vector<std::vector<int32_t>>& sides) {
   for (size_t i = 0; i < sides_.size(); ++i) {
     sides_[i].Add(sides.empty() ? std::vector<int32_t>() : sides[i]);
   }
-  if (frames_ && sides_[0].num_sentences() >= kFrameSentences) WriteFrame();
+  if (sides_[0].num_sentences() < kFrameSentences) return;
+  if (frames_) {
+    WriteFrame();
+  } else {
+    Spill();
+  }
 }
 
 void CorpusPacker::WriteFrame() {
   const std::string id = std::to_string(num_written_);
   auto& out = tool_.output();
-  WriteTensorFrame(id, PackCorpus(sides_, vocabulary_hashes_), out.stream());
+  WriteTensorFrame(id, PackCorpus(Views(sides_), vocabulary_hashes_),
+                   out.stream());
   out.stream().flush();
+  Emptied();
+}
+
+void CorpusPacker::Emptied() {
   num_written_ += sides_[0].num_sentences();
   sides_.assign(sides_.size(), PackedIds());
+}
+
+void CorpusPacker::Spill() {
+  for (size_t i = spilled_.size(); i < sides_.size(); ++i) {
+    spilled_.push_back(std::make_unique<Spilled>(tool_.options().output));
+  }
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    Spilled& to = *spilled_[i];
+    auto& [ids, offsets] = sides_[i];
+    for (int64_t& offset : offsets) offset += to.num_ids;
+    to.num_ids = offsets.back();
+    to.ids.Write(std::as_bytes(std::span(ids)));
+    to.offsets.Write(std::as_bytes(std::span(offsets).subspan(1)));
+  }
+  Emptied();
+}
+
+void CorpusPacker::WriteSpilled() {
+  std::vector<FileBytes> files;
+  std::vector<IdBlock> sides;
+  for (const auto& side : spilled_) {
+    const FileBytes& ids = files.emplace_back(side->ids.Map());
+    const auto numbers = NumbersOf<int32_t>(ids);
+    const FileBytes& offsets = files.emplace_back(side->offsets.Map());
+    sides.push_back({numbers, NumbersOf<int64_t>(offsets)});
+  }
+  WriteSafetensors(PackCorpus(sides, vocabulary_hashes_),
+                   tool_.output().stream());
 }
 
 void CorpusPacker::Finish() {
@@ -90,9 +140,12 @@ void CorpusPacker::Finish() {
     sides_.resize(1);
     for (uint64_t i = 0; i < num_blank_; ++i) sides_[0].Add({});
   }
-  if (!frames_) {
-    const TensorCollection corpus = PackCorpus(sides_, vocabulary_hashes_);
-    WriteSafetensors(corpus, tool_.output().stream());
+  if (!spilled_.empty()) {
+    Spill();
+    WriteSpilled();
+  } else if (!frames_) {
+    WriteSafetensors(PackCorpus(Views(sides_), vocabulary_hashes_),
+                     tool_.output().stream());
   } else if (sides_[0].num_sentences() > 0) {
     WriteFrame();
   }

@@ -4,18 +4,20 @@
 #define PIPEFORMER_TOOLS_CORPUS_PACKER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/packed_corpus.h"
+#include "formats/spill_file.h"
 #include "lib/text/sentence.h"
 #include "tools/support/tool.h"
 
 namespace pipeformer {
 
-// Sentences of one frame: memory stays constant on a pipe, and the frames do
-// not depend on how the input arrives.
+// Sentences of one frame, and most that are held in memory: it stays constant
+// however long the input is. The frames do not depend on how it arrives.
 inline constexpr size_t kFrameSentences = 8192;
 
 class CorpusPacker {
@@ -30,19 +32,34 @@ class CorpusPacker {
   // Throws Error (kBadData) where sentences and pairs are mixed; as Output.
   void Add(std::string_view records);
 
-  // Writes what is left. Call it once, at the end of a good run.
+  // Writes what is left, of a long corpus all of it: until then its ids lie in
+  // temporary files beside the output. Call it once, at the end of a good run.
   void Finish();
 
  private:
+  // One side of what no longer lies in memory.
+  struct Spilled {
+    explicit Spilled(const std::string& output) : ids(output), offsets(output) {
+      const int64_t begin = 0;
+      offsets.Write(std::as_bytes(std::span(&begin, 1)));
+    }
+    SpillFile ids, offsets;
+    int64_t num_ids = 0;
+  };
+
   void AddRecord(const std::vector<std::vector<int32_t>>& sides);
   void WriteFrame();
+  void Spill();
+  void WriteSpilled();
+  void Emptied();
 
   Tool& tool_;
   std::vector<std::string> vocabulary_hashes_;
   const bool frames_;
   std::vector<PackedIds> sides_;  // none before the first good record
-  uint64_t num_blank_ = 0;        // bad records before it
-  uint64_t num_written_ = 0;      // records in the frames written
+  std::vector<std::unique_ptr<Spilled>> spilled_;  // [sides] or none
+  uint64_t num_blank_ = 0;    // bad records before the first good one
+  uint64_t num_written_ = 0;  // records that left memory
 };
 
 }  // namespace pipeformer

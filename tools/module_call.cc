@@ -18,7 +18,7 @@ class WeightsProbe : public AttentionProbe {
   WeightsProbe(int64_t num_heads, NeedWeights need)
       : num_heads_(num_heads), need_(need) {}
 
-  void See(AttentionKind, int, std::span<const AttentionGroup> groups) final {
+  void See(AttentionKind, int, std::span<AttentionGroup> groups) final {
     for (const AttentionGroup& g : groups) Append(g);
     num_keys_ = groups[0].num_keys;
   }

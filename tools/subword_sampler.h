@@ -10,9 +10,11 @@
 
 #include "formats/model_file.h"
 #include "formats/packed_corpus.h"
+#include "lib/base/link.h"
 #include "lib/base/random.h"
 #include "lib/base/worker_pool.h"
 #include "lib/data/corpus.h"
+#include "lib/text/sentence.h"
 #include "tools/training_data.h"
 
 namespace pipeformer {
@@ -33,24 +35,29 @@ class SubwordSampler {
   SubwordSampler(const TrainingData& data, const VocabularyPair& vocabularies,
                  const SubwordSampling& options, WorkerPool& pool);
 
-  // The pairs of `data` as cut for an epoch: a function of seed, epoch and
-  // text. The result is valid until the next call.
+  // The pairs of `data` as cut for an epoch, with their weights and with links
+  // between the new pieces: a function of seed, epoch and text. The result is
+  // valid until the next call.
   PairCorpus Cut(int64_t epoch);
 
  private:
-  struct Side {
-    const Vocabulary& vocabulary;
-    const std::vector<std::string>& text;
-    IdList best;  // the cuts without chance
-    double alpha;
-    PackedIds cut;
+  // What one worker cuts.
+  struct Part {
+    PackedIds source, target;
+    std::vector<Link> links;  // between pieces
+    std::vector<int64_t> link_offsets;
   };
 
-  IdList Cut(Side& side, Random random);
+  Sentence Cut(const Vocabulary& vocabulary, const std::string& text,
+               double alpha, Random random) const;
+  void CutPair(int64_t pair, Random random, Part& part) const;
 
+  const TrainingData& data_;
+  const PairCorpus best_;  // the cuts without chance
+  const VocabularyPair& vocabularies_;
   SubwordSampling options_;
   WorkerPool& pool_;
-  Side source_, target_;
+  Part all_;
 };
 
 }  // namespace pipeformer

@@ -16,9 +16,10 @@ int main(int argc, char** argv) {
            "Learns a translation model from sentence pairs. The result is one\n"
            "file with weights, configuration and vocabularies. The same "
            "command\n"
-           "continues a run that was stopped. Under mpirun several processes "
-           "share\n"
-           "each batch and train the same network.",
+           "continues a run that was stopped, and ends as if it had not been.\n"
+           "SIGINT and SIGTERM save and then end it (exit code 130 or 143).\n"
+           "Under mpirun several processes share each batch and train the "
+           "same network.",
        .usage = {"train --train-sets FILE... --vocabs V [V] --model FILE "
                  "[options]",
                  "paste en de | train --vocabs V --model FILE [options]"},

@@ -28,8 +28,9 @@ class Calibration : public TrainingListener {
     tokens_ += report.result.given_pieces + report.result.loss.pieces;
     seconds_ = std::chrono::duration<double>(Clock::now() - start_).count();
   }
-  double Validate(const TrainingPosition&) override { return 0; }
-  void Validated(const TrainingPosition&, bool) override {}
+  std::vector<double> Validate(const TrainingPosition&) override { return {}; }
+  void Validated(const TrainingPosition&, const std::vector<bool>&) override {}
+  void Save(const TrainingPosition&) override {}
   bool Interrupted() override {
     seconds_ = OfFirst(processes_, seconds_);
     return updates_ >= 2 && seconds_ >= kCalibrationSeconds;
@@ -55,7 +56,7 @@ class Calibration : public TrainingListener {
 Calibration Calibrate(const PreparedTraining& training) {
   Calibration calibration(training.ranks.communicator());
   LoopOptions endless = training.loop;
-  endless.after = endless.valid_freq = {};
+  endless.after = endless.valid_freq = endless.save_freq = {};
   TrainingPosition position;
   RunTraining(training.trainer, training.pairs.corpus(), endless, calibration,
               position);
@@ -66,9 +67,18 @@ int64_t Bytes(size_t count, size_t size) {
   return static_cast<int64_t>(count * size);
 }
 
-int64_t BytesOf(const IdList& list) {
-  return Bytes(list.ids.size(), sizeof(list.ids[0])) +
-         Bytes(list.offsets.size(), sizeof(list.offsets[0]));
+// With an end symbol for each sentence.
+int64_t NumTokens(const IdList& side) {
+  int64_t count = side.size();
+  for (int64_t s = 0; s < side.size(); ++s) {
+    count += static_cast<int64_t>(side[s].size());
+  }
+  return count;
+}
+
+// An id has four bytes, an offset eight.
+int64_t BytesOf(const IdList& side) {
+  return 4 * (NumTokens(side) - side.size()) + 8 * (side.size() + 1);
 }
 
 // Requires: the trainer has made updates, so that its memory is what it needs.
@@ -107,9 +117,6 @@ Json EstimateTraining(const PreparedTraining& training) {
   const PairCorpus corpus = training.pairs.corpus();
   const bool sentences =
       training.settings.network.trained_on == TrainedOn::kSentences;
-  const auto tokens = [](const IdList& side) {
-    return static_cast<int64_t>(side.ids.size()) + side.size();
-  };
   const int64_t updates_per_epoch = UpdatesPerEpoch(corpus, training.loop);
   const Calibration calibration = Calibrate(training);
   const double seconds_per_update =
@@ -121,8 +128,8 @@ Json EstimateTraining(const PreparedTraining& training) {
                              ? static_cast<double>(after.updates)
                              : after.seconds / seconds_per_update;
   return {{"pairs", corpus.size()},
-          {"source_tokens", sentences ? 0 : tokens(corpus.source)},
-          {"target_tokens", tokens(corpus.target)},
+          {"source_tokens", sentences ? 0 : NumTokens(corpus.source)},
+          {"target_tokens", NumTokens(corpus.target)},
           {"blank", training.pairs.num_blank()},
           {"too_long", training.pairs.num_long()},
           {"validation_pairs", training.num_validation_pairs},

@@ -5,6 +5,8 @@
 
 #include "formats/model_config.h"
 #include "lib/base/error.h"
+#include "tools/train_course_options.h"
+#include "tools/train_pair_options.h"
 
 namespace pipeformer {
 namespace {
@@ -31,13 +33,6 @@ std::function<void(const std::string&)> Number(const std::string& option,
                  std::to_string(static_cast<int>(below)) + ")");
     }
     target = static_cast<float>(value);
-  };
-}
-
-std::function<void(const std::string&)> StretchOption(const std::string& option,
-                                                      Stretch& target) {
-  return [=, &target](const std::string& text) {
-    target = ParseStretch(option, text);
   };
 }
 
@@ -78,7 +73,8 @@ std::vector<Option> DataOptions(TrainSettings& s) {
        .target = &s.init_model},
       {.name = "restart",
        .value = "",
-       .help = "begin anew where a state to resume from exists",
+       .help = "begin anew where a state to resume from exists, which is "
+               "removed",
        .target = &s.restart},
       {.name = "max-length",
        .value = "N",
@@ -237,12 +233,7 @@ std::vector<Option> OptimiserOptions(TrainSettings& s) {
       {.name = "lr-schedule",
        .value = "inverse-sqrt|noam|cosine|linear|constant",
        .help = "what follows the warm-up (inverse-sqrt)",
-       .target = Choice<ScheduleKind>(
-           s.schedule.kind, {{"inverse-sqrt", ScheduleKind::kInverseSqrt},
-                             {"noam", ScheduleKind::kNoam},
-                             {"cosine", ScheduleKind::kCosine},
-                             {"linear", ScheduleKind::kLinear},
-                             {"constant", ScheduleKind::kConstant}})},
+       .target = Choice<ScheduleKind>(s.schedule.kind, kScheduleNames)},
       {.name = "optimizer-params",
        .value = "B1 B2 EPS",
        .help = "Adam's beta1, beta2 and epsilon (0.9 0.98 1e-9)",
@@ -272,44 +263,11 @@ std::vector<Option> OptimiserOptions(TrainSettings& s) {
   };
 }
 
-std::vector<Option> CourseOptions(TrainSettings& s) {
-  return {
-      {.name = "after",
-       .value = "N{e,u,s,m,h}",
-       .help = "end after so many epochs, updates, seconds, minutes or hours: "
-               "30e, 20Ku, 4m",
-       .target = StretchOption("after", s.after)},
-      {.name = "valid-freq",
-       .value = "N{e,u,s,m,h}",
-       .help = "validate and save every so often (1e)",
-       .target = StretchOption("valid-freq", s.valid_freq)},
-      {.name = "valid-metrics",
-       .value = "M...",
-       .help = "cross-entropy, bleu, chrf; the first one decides what is best",
-       .target = &s.valid_metrics},
-      {.name = "early-stopping",
-       .value = "N",
-       .help = "end after so many validations without a better one, 0 never",
-       .target = &s.early_stopping,
-       .min = 0},
-      {.name = "keep-best",
-       .value = "",
-       .help = "--model keeps the best validated weights, not the last ones",
-       .target = &s.keep_best},
-      {.name = "dry-run",
-       .value = "",
-       .help = "read the data, train for two seconds, write nothing but an "
-               "estimate of tokens, memory and time: one JSON object on "
-               "standard output",
-       .target = &s.dry_run},
-  };
-}
-
 }  // namespace
 
 std::vector<Option> TrainOptions(TrainSettings& settings) {
   std::vector<Option> all;
-  for (auto part : {DataOptions, NetworkOptions, VariantOptions,
+  for (auto part : {DataOptions, PairOptions, NetworkOptions, VariantOptions,
                     OptimiserOptions, CourseOptions}) {
     for (Option& option : part(settings)) all.push_back(std::move(option));
   }

@@ -18,6 +18,26 @@ std::string RateText(double tokens_per_second) {
   return FormatFixed(tokens_per_second / 1000, 1) + "k tokens/s";
 }
 
+// "  bleu 30.12  chrf 55.01"
+std::string ValuesText(const std::vector<MetricValue>& values) {
+  std::string text;
+  for (const MetricValue& v : values) {
+    const int digits = v.name == "cross-entropy" ? 4 : 2;
+    text += "  " + v.name + " " + FormatFixed(v.value, digits);
+  }
+  return text;
+}
+
+nlohmann::ordered_json ValuesJson(const std::vector<MetricValue>& values) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const MetricValue& v : values) {
+    const bool nats = v.name == "cross-entropy";
+    json[nats ? "cross_entropy" : v.name] = v.value;
+    if (nats) json["perplexity"] = std::exp(v.value);
+  }
+  return json;
+}
+
 }  // namespace
 
 int64_t PeakMemoryBytes() {
@@ -28,12 +48,18 @@ int64_t PeakMemoryBytes() {
 
 void TrainReport::Tally::Add(const UpdateResult& result) {
   loss += result.loss.smoothed;
+  weight += result.loss.weight;
+  alignment += result.loss.alignment;
   target_pieces += result.loss.pieces;
   given_pieces += result.given_pieces;
 }
 
 double TrainReport::Tally::MeanLoss() const {
-  return loss / static_cast<double>(std::max<int64_t>(target_pieces, 1));
+  return weight > 0 ? loss / weight : 0;
+}
+
+double TrainReport::Tally::MeanAlignment() const {
+  return weight > 0 ? alignment / weight : 0;
 }
 
 double TrainReport::Tally::TokensPerSecond() const {
@@ -44,6 +70,14 @@ double TrainReport::Tally::TokensPerSecond() const {
 double SecondsLeft(double share_before, double share, double seconds) {
   if (share <= share_before) return -1;
   return seconds * (1 - share) / (share - share_before);
+}
+
+// Where there is guided alignment.
+void TrainReport::AddAlignment(const Tally& tally,
+                               nlohmann::ordered_json* record) {
+  if (tally.alignment > 0) {
+    (*record)["alignment_loss"] = tally.MeanAlignment();
+  }
 }
 
 double TrainReport::Seconds() const {
@@ -88,18 +122,20 @@ void TrainReport::ShowProgress(const UpdateReport& report) {
 
 void TrainReport::LogUpdates() {
   if (since_log_.target_pieces == 0) return;
-  tool_.Log(
-      {{"step", latest_.step},
-       {"epoch", epochs_},
-       {"loss", since_log_.MeanLoss()},
-       {"learning_rate", latest_.learning_rate},
-       {"gradient_norm", latest_.result.gradient_norm},
-       {"tokens_per_second", since_log_.TokensPerSecond()},
-       {"seconds", Seconds()},
-       {"memory_bytes", PeakMemoryBytes()},
-       {"processes", ranks_.communicator().size()},
-       {"sum_share", std::min(1.0, since_log_.seconds_in_sums /
-                                       std::max(since_log_.seconds, 1e-9))}});
+  nlohmann::ordered_json record = {
+      {"step", latest_.step},
+      {"epoch", epochs_},
+      {"loss", since_log_.MeanLoss()},
+      {"learning_rate", latest_.learning_rate},
+      {"gradient_norm", latest_.result.gradient_norm},
+      {"tokens_per_second", since_log_.TokensPerSecond()},
+      {"seconds", Seconds()},
+      {"memory_bytes", PeakMemoryBytes()},
+      {"processes", ranks_.communicator().size()},
+      {"sum_share", std::min(1.0, since_log_.seconds_in_sums /
+                                      std::max(since_log_.seconds, 1e-9))}};
+  AddAlignment(since_log_, &record);
+  tool_.Log(std::move(record));
   since_log_ = {};
 }
 
@@ -111,29 +147,49 @@ void TrainReport::Validated(const std::vector<MetricValue>& values,
                      FormatFixed(epochs, 2) + "  loss " +
                      FormatFixed(since_validation_.MeanLoss(), 3) + "  " +
                      RateText(since_validation_.TokensPerSecond());
-  nlohmann::ordered_json scores = nlohmann::ordered_json::object();
-  for (const MetricValue& v : values) {
-    const bool nats = v.name == "cross-entropy";
-    text += "  " + v.name + " " + FormatFixed(v.value, nats ? 4 : 2);
-    scores[nats ? "cross_entropy" : v.name] = v.value;
-    if (nats) scores["perplexity"] = std::exp(v.value);
+  if (since_validation_.alignment > 0) {
+    text += "  alignment " + FormatFixed(since_validation_.MeanAlignment(), 3);
   }
+  text += ValuesText(values);
   if (!values.empty()) {
-    scores["best"] = std::abs(position.best);
+    nlohmann::ordered_json scores = ValuesJson(values);
+    if (std::isfinite(position.best[0])) {
+      scores["best"] = std::abs(position.best[0]);
+    }
     scores["stalled"] = position.stalled;
     text += position.stalled == 0
                 ? "  best"
                 : "  stalled " + std::to_string(position.stalled);
-    tool_.Log({{"step", step},
-               {"epoch", epochs},
-               {"loss", since_validation_.MeanLoss()},
-               {"seconds", Seconds()},
-               {"memory_bytes", PeakMemoryBytes()},
-               {"validation", std::move(scores)}});
+    nlohmann::ordered_json record = {{"step", step},
+                                     {"epoch", epochs},
+                                     {"loss", since_validation_.MeanLoss()},
+                                     {"seconds", Seconds()},
+                                     {"memory_bytes", PeakMemoryBytes()},
+                                     {"validation", std::move(scores)}};
+    AddAlignment(since_validation_, &record);
+    tool_.Log(std::move(record));
   }
   tool_.Note(text);
   since_validation_ = {};
   StartTimes();
+}
+
+void TrainReport::Averaged(const std::vector<MetricValue>& values,
+                           const TrainingPosition& position, int64_t step,
+                           double epochs) {
+  std::string updates;
+  for (const Checkpoint& c : position.checkpoints) {
+    updates += (updates.empty() ? "" : ", ") + std::to_string(c.step);
+  }
+  tool_.Note("average of the weights after updates " + updates +
+             ValuesText(values));
+  if (values.empty()) return;
+  tool_.Log({{"step", step},
+             {"epoch", epochs},
+             {"averaged", position.checkpoints.size()},
+             {"seconds", Seconds()},
+             {"memory_bytes", PeakMemoryBytes()},
+             {"validation", ValuesJson(values)}});
 }
 
 }  // namespace pipeformer

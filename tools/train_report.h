@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lib/train/training_loop.h"
@@ -38,6 +39,10 @@ class TrainReport {
   void Validated(const std::vector<MetricValue>& values,
                  const TrainingPosition& position, int64_t step, double epochs);
 
+  // After the validation of the average that ends a training.
+  void Averaged(const std::vector<MetricValue>& values,
+                const TrainingPosition& position, int64_t step, double epochs);
+
   // Seconds since this run began.
   double Seconds() const;
 
@@ -46,7 +51,7 @@ class TrainReport {
 
   // Sums over a stretch of updates.
   struct Tally {
-    double loss = 0;
+    double loss = 0, weight = 0, alignment = 0;
     int64_t target_pieces = 0;
     int64_t given_pieces = 0;
     double seconds = 0;
@@ -54,9 +59,11 @@ class TrainReport {
 
     void Add(const UpdateResult& result);
     double MeanLoss() const;
+    double MeanAlignment() const;  // of the cost of guided alignment
     double TokensPerSecond() const;
   };
 
+  static void AddAlignment(const Tally& tally, nlohmann::ordered_json* record);
   void ShowProgress(const UpdateReport& report);
   void LogUpdates();
   void StartTimes();

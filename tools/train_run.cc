@@ -1,23 +1,23 @@
 #include "tools/train_run.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "formats/input.h"
-#include "formats/model_config.h"
 #include "formats/model_file.h"
-#include "formats/output_file.h"
 #include "formats/sha256.h"
+#include "formats/tensor_file.h"
 #include "formats/training_state.h"
 #include "lib/base/error.h"
+#include "lib/train/divergence.h"
+#include "tools/checkpoints.h"
 #include "tools/subword_sampler.h"
 #include "tools/support/interrupt.h"
 #include "tools/train_estimate.h"
 #include "tools/train_report.h"
 #include "tools/train_together.h"
+#include "tools/train_vocabularies.h"
 #include "tools/training_data.h"
 #include "tools/translation.h"
 #include "tools/validator.h"
@@ -27,36 +27,14 @@ namespace {
 
 constexpr int64_t kMaxValidationLength = 2000;  // pieces of either side
 
-VocabularyPair LoadVocabularies(const std::vector<std::string>& files) {
-  constexpr size_t kMaxBytes = size_t{1} << 30;
-  const auto load = [](const std::string& file) {
-    auto vocabulary = std::make_shared<const Vocabulary>(
-        ReadAll(*OpenInput(file), kMaxBytes), file);
-    CheckSentenceEnds(*vocabulary, file);
-    return vocabulary;
-  };
-  const auto source = load(files[0]);
-  const bool joint = files.size() == 1 || files[0] == files[1];
-  return {source, joint ? source : load(files[1])};
-}
-
 std::string LeftOut(const TrainingData& data) {
+  const std::string weightless =
+      data.num_weightless() == 0
+          ? ""
+          : ", " + std::to_string(data.num_weightless()) + " of weight 0";
   return std::to_string(data.num_blank()) + " blank and " +
-         std::to_string(data.num_long()) + " too long left out";
-}
-
-// Fails now, not after hours, where the model cannot be written.
-void CheckModelPath(const std::string& path) {
-  if (path.empty() || path == "-") {
-    ThrowUsage("--model is '" + path +
-               "'; name a file, FILE.state is written beside it");
-  }
-  if (std::filesystem::exists(path) &&
-      !std::filesystem::is_regular_file(path)) {
-    throw Error(ExitCode::kCannotCreate,
-                path + ": is no regular file; --model names a file");
-  }
-  OutputFile probe(path);  // created and, not committed, removed
+         std::to_string(data.num_long()) + " too long" + weightless +
+         " left out";
 }
 
 class TrainRun : public TrainingListener {
@@ -66,8 +44,11 @@ class TrainRun : public TrainingListener {
         settings_(settings),
         ranks_(ranks),
         processes_(ranks.communicator()),
+        checkpoints_(settings, ranks.is_first() && !settings.dry_run
+                                   ? FileAccess::kWrite
+                                   : FileAccess::kRead),
         pool_(static_cast<int>(tool.options().threads)),
-        vocabularies_(LoadVocabularies(settings.vocabs)) {
+        vocabularies_(LoadVocabularies(settings)) {
     ReadData();
     BuildNetwork();
   }
@@ -75,27 +56,26 @@ class TrainRun : public TrainingListener {
   void Run() {
     identity_ = Identity();
     if (settings_.dry_run) return Estimate();
-    const bool resumes =
-        !settings_.restart && std::filesystem::exists(StateFile());
-    CheckSameTraining(identity_, StateFile(),
+    const bool resumes = !settings_.restart && checkpoints_.HasState();
+    CheckSameTraining(identity_, settings_.model + ".state",
                       resumes ? StateIs::kThere : StateIs::kMissing, ranks_);
+    if (settings_.restart) checkpoints_.RemoveState();
     if (resumes) Resume();
     trainer_->CheckAgreement();
-    tool_.Log({{"event", "begin"},
-               {"step", step()},
-               {"parameters", network_->parameters().size()},
-               {"updates_per_epoch", updates_per_epoch_},
-               {"processes", processes_.size()}});
+    checkpoints_.RemoveOthers(position_);  // left by a run that was killed
+    LogBegin();
     InterruptFlag::Install();
     report_.emplace(tool_, ranks_);  // its clock is the training's
-    if (!RunTraining(*trainer_, corpus_, loop_, *this, position_)) {
-      SaveState();
-      Any(processes_, true);  // nobody ends before the state is saved
-      report_.reset();
-      tool_.Note("interrupted after update " + std::to_string(step()) +
-                 "; the same command continues from here");
-      InterruptFlag::Raise();
+    const bool complete = Train();
+    Any(processes_, false);  // all wait until the first one has written
+    if (complete) {
+      if (!position_.checkpoints.empty()) AverageCheckpoints();
+      return;
     }
+    report_.reset();
+    tool_.Note("interrupted after update " + std::to_string(step()) +
+               "; the same command continues from here");
+    InterruptFlag::Raise();
   }
 
   void BeginEpoch(int64_t number) override {
@@ -106,23 +86,28 @@ class TrainRun : public TrainingListener {
     report_->Updated(report, Epochs());
   }
 
-  double Validate(const TrainingPosition&) override {
+  std::vector<double> Validate(const TrainingPosition&) override {
     trainer_->CheckAgreement();
     UpdateInference();
-    if (!validator_) return 0;
-    values_ = validator_->Validate(*trainer_, *inference_);
-    const MetricValue& first = values_.front();
-    return first.name == "cross-entropy" ? -first.value : first.value;
+    if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
+    std::vector<double> goodness;
+    for (const MetricValue& v : values_) {
+      goodness.push_back(v.name == "cross-entropy" ? -v.value : v.value);
+    }
+    return goodness;
   }
 
-  // The state is written last: a run that is killed between the two validates
-  // again and writes the same model.
-  void Validated(const TrainingPosition& position, bool is_best) override {
+  void Validated(const TrainingPosition& position,
+                 const std::vector<bool>& is_best) override {
     report_->Validated(values_, position, step(), Epochs());
-    if (ranks_.is_first() && (is_best || !settings_.keep_best)) {
-      WriteModel(*inference_, vocabularies_, settings_.model);
-    }
-    SaveState();
+    checkpoints_.WriteModels(*inference_, vocabularies_, position, step(),
+                             is_best);
+    Save(position);
+    checkpoints_.RemoveOthers(position);
+  }
+
+  void Save(const TrainingPosition& position) override {
+    checkpoints_.WriteState(identity_, *network_, trainer_->state(), position);
   }
 
   bool Interrupted() override {
@@ -140,7 +125,8 @@ class TrainRun : public TrainingListener {
                    .units = settings_.network.trained_on,
                    .max_length = settings_.max_length,
                    .keep_text = settings_.sampling.active() ? KeepText::kBoth
-                                                            : KeepText::kNone},
+                                                            : KeepText::kNone,
+                   .notes = settings_.notes},
         vocabularies_, pool_);
     corpus_ = train_->corpus();
     if (settings_.sampling.active()) {
@@ -174,18 +160,8 @@ class TrainRun : public TrainingListener {
   }
 
   void BuildNetwork() {
-    TransformerConfig& config = settings_.network;
-    config.source_vocab = vocabularies_.source->size();
-    config.target_vocab = vocabularies_.target->size();
-    config.tied_embeddings =
-        settings_.tied_embeddings.value_or(vocabularies_.joint());
-    if (config.tied_embeddings && !vocabularies_.joint()) {
-      ThrowUsage("--tied-embeddings-all true needs one joint vocabulary");
-    }
-    if (config.is_language_model() && !vocabularies_.joint()) {
-      ThrowUsage("--type transformer-lm needs one joint vocabulary");
-    }
-    CheckConfig(config, "options");
+    FitNetwork(vocabularies_, settings_);
+    const TransformerConfig& config = settings_.network;
     network_ = std::make_unique<Transformer>(config);
     network_->parameters().Allocate();
     network_->parameters().Initialize(tool_.options().seed);
@@ -201,7 +177,9 @@ class TrainRun : public TrainingListener {
              .schedule = settings_.schedule,
              .after = settings_.after,
              .valid_freq = settings_.valid_freq,
+             .save_freq = settings_.save_freq,
              .early_stopping = validator_ ? settings_.early_stopping : 0,
+             .checkpoints = settings_.checkpoints,
              .seed = tool_.options().seed};
     updates_per_epoch_ = UpdatesPerEpoch(corpus_, loop_);
     tool_.Note(std::to_string(network_->parameters().size()) + " parameters, " +
@@ -221,11 +199,37 @@ class TrainRun : public TrainingListener {
     if (ranks_.is_first()) tool_.output().Write(estimate.dump() + "\n");
   }
 
+  void LogBegin() {
+    tool_.Log({{"event", "begin"},
+               {"step", step()},
+               {"parameters", network_->parameters().size()},
+               {"updates_per_epoch", updates_per_epoch_},
+               {"processes", processes_.size()}});
+  }
+
   void Resume() {
-    ReadTrainingState(StateFile(), identity_, network_->parameters(),
-                      trainer_->state(), position_);
+    checkpoints_.Resume(identity_, *network_, trainer_->state(), position_);
     tool_.Note("resuming after update " + std::to_string(step()) +
                (position_.stopped_early ? ", which stopped early" : ""));
+  }
+
+  // As RunTraining; a divergence says where its pairs come from.
+  bool Train() {
+    try {
+      return RunTraining(*trainer_, corpus_, loop_, *this, position_);
+    } catch (const Divergence& divergence) {
+      throw Error(divergence.code(),
+                  std::string(divergence.what()) + "; its batch is " +
+                      train_->places().List(divergence.batch()));
+    }
+  }
+
+  void AverageCheckpoints() {
+    checkpoints_.Average(vocabularies_, position_, *inference_);
+    inference_->Pack();
+    if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
+    report_->Averaged(values_, position_, step(), Epochs());
+    checkpoints_.WriteModel(*inference_, vocabularies_);
   }
 
   // The weights that are validated and saved: the averages where there are.
@@ -238,14 +242,6 @@ class TrainRun : public TrainingListener {
     inference_->Pack();
   }
 
-  void SaveState() const {
-    if (!ranks_.is_first()) return;
-    WriteTrainingState(network_->parameters(), trainer_->state(), position_,
-                       identity_, StateFile());
-  }
-
-  std::string StateFile() const { return settings_.model + ".state"; }
-
   int64_t step() const { return trainer_->state().step; }
 
   double Epochs() const {
@@ -256,14 +252,27 @@ class TrainRun : public TrainingListener {
 
   // What a resumed run must have in common with the one that began.
   TrainingIdentity Identity() const {
-    TrainingIdentity identity = OptionIdentity(settings_);
+    TrainingIdentity identity = TrainingIdentity::object();
+    const auto add = [&](const char* what,
+                         const std::vector<std::string>& files,
+                         const std::string& sha256) {
+      identity[what] = IdentityOfFiles(files, sha256);
+    };
+    // What changes other hashes comes before them, so that it is what is named.
+    const std::vector<std::string>& vocabs = settings_.vocabs;
+    add("source vocabulary", {vocabs.front()},
+        Sha256Hex(vocabularies_.source->model()));
+    add("target vocabulary", {vocabs.back()},
+        Sha256Hex(vocabularies_.target->model()));
+    identity.update(OptionIdentity(settings_));
     identity["--seed"] = tool_.options().seed;
     identity["processes"] = processes_.size();
     identity["--threads"] = trainer_->num_workers();
-    identity["training pairs"] = train_->Hash();
-    identity["validation pairs"] = valid_ ? valid_->Hash() : "";
-    identity["source vocabulary"] = Sha256Hex(vocabularies_.source->model());
-    identity["target vocabulary"] = Sha256Hex(vocabularies_.target->model());
+    const std::string& init = settings_.init_model;
+    add("--init-model", {init},
+        init.empty() ? "" : TensorFile::Open(init).Metadata("sha256.weights"));
+    add("training pairs", settings_.train_sets, train_->Hash());
+    add("validation pairs", settings_.valid_sets, valid_ ? valid_->Hash() : "");
     return identity;
   }
 
@@ -271,6 +280,7 @@ class TrainRun : public TrainingListener {
   TrainSettings& settings_;
   const Ranks& ranks_;
   Communicator& processes_;
+  Checkpoints checkpoints_;
   WorkerPool pool_;
   VocabularyPair vocabularies_;
   std::optional<TrainReport> report_;
@@ -293,7 +303,6 @@ class TrainRun : public TrainingListener {
 void RunTrain(Tool& tool, TrainSettings& settings, const Ranks& ranks) {
   CompleteSettings(settings, tool.options().seed);
   CheckTogether(settings, ranks);
-  if (ranks.is_first() && !settings.dry_run) CheckModelPath(settings.model);
   TrainRun(tool, settings, ranks).Run();
 }
 

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "formats/model_config.h"
 #include "lib/base/error.h"
 #include "lib/nn/pair_batch.h"
 
@@ -118,6 +117,40 @@ void CheckRotary(const TransformerConfig& n) {
              std::to_string(n.head_dim()) + " dimensions; make it even");
 }
 
+void CompleteGuide(TrainSettings& s) {
+  if (s.notes.alignment == "none") s.notes.alignment.clear();
+  GuideOptions& guide = s.trainer.guide;
+  guide.cost = s.guided_cost.value_or(guide.cost);
+  guide.weight = s.guided_weight.value_or(guide.weight);
+  const int64_t layer = s.guided_layer.value_or(0);
+  if (layer > s.network.decoder_layers) {
+    ThrowUsage("--transformer-guided-alignment-layer is " +
+               std::to_string(layer) + ", --dec-depth " +
+               std::to_string(s.network.decoder_layers));
+  }
+  guide.layer =
+      static_cast<int>((layer == 0 ? s.network.decoder_layers : layer) - 1);
+  if (s.notes.alignment.empty()) {
+    if (!s.guided_cost && !s.guided_weight && !s.guided_layer) return;
+    ThrowUsage(
+        "--guided-alignment-cost, --guided-alignment-weight and "
+        "--transformer-guided-alignment-layer go with --guided-alignment");
+  }
+  if (s.network.is_language_model()) {
+    ThrowUsage(
+        "--guided-alignment guides attention from target to source, which "
+        "--type transformer-lm has not");
+  }
+  if (s.from == "tensors") {
+    ThrowUsage(
+        "--guided-alignment links words, which packed corpora do not know; "
+        "take --from tsv, text or jsonl");
+  }
+  if (s.notes.alignment == kOfRecords && s.from != "jsonl") {
+    ThrowUsage("--guided-alignment records goes with --from jsonl");
+  }
+}
+
 void CheckMetrics(const TrainSettings& s) {
   for (const std::string& metric : s.valid_metrics) {
     if (metric == "cross-entropy") continue;
@@ -153,6 +186,19 @@ void CompleteSampling(TrainSettings& s, uint64_t seed) {
         "--sentencepiece-alphas cuts text anew; packed tensors hold pieces "
         "that are cut already, take --from tsv, text or jsonl");
   }
+}
+
+void CompleteAverage(TrainSettings& s) {
+  if (s.average_last && s.average_best) {
+    ThrowUsage(
+        "--average-last and --average-best name two averages, --model holds "
+        "one; give either");
+  }
+  if (s.average_best && s.valid_sets.empty()) {
+    ThrowUsage("--average-best needs --valid-sets to know what is best");
+  }
+  if (s.average_last) s.checkpoints = {KeepCheckpoints::kLast, *s.average_last};
+  if (s.average_best) s.checkpoints = {KeepCheckpoints::kBest, *s.average_best};
 }
 
 void CompleteOptimiser(TrainSettings& s) {
@@ -194,34 +240,74 @@ void CompleteSettings(TrainSettings& s, uint64_t seed) {
   }
   CheckMetrics(s);
   CompleteSampling(s, seed);
+  CompleteAverage(s);
+  CompleteGuide(s);
   CompleteOptimiser(s);
   s.trainer.seed = seed;
   s.schedule.d_model = s.network.d_model;
 }
 
+namespace {
+
+// As an option names it, in the unit it was given in (of time, seconds).
+std::string LengthOf(const Stretch& stretch) {
+  if (stretch.updates > 0) return std::to_string(stretch.updates) + "u";
+  const bool epochs = stretch.epochs > 0;
+  char text[32];
+  const auto written = std::to_chars(text, std::end(text),
+                                     epochs ? stretch.epochs : stretch.seconds);
+  return std::string(text, written.ptr) + (epochs ? "e" : "s");
+}
+
+// The number that was typed, not its neighbour in single precision.
+double Decimal(float value) {
+  char text[32];
+  const auto written = std::to_chars(text, std::end(text), value);
+  double decimal = 0;
+  std::from_chars(text, written.ptr, decimal);
+  return decimal;
+}
+
+const char* NameOf(ScheduleKind kind) {
+  for (const auto& [name, value] : kScheduleNames) {
+    if (value == kind) return name;
+  }
+  return "";
+}
+
+}  // namespace
+
 nlohmann::ordered_json OptionIdentity(const TrainSettings& s) {
   nlohmann::ordered_json identity = {
       {"network", ConfigToJson(s.network)},
-      {"--init-model", s.init_model},
+      {"--max-length", s.max_length},
       {"--lm-loss", s.trainer.predict == Predict::kBoth ? "both" : "target"},
       {"--mini-batch-words", s.mini_batch_words},
       {"--optimizer-delay", s.optimizer_delay},
       {"--learn-rate", s.schedule.learning_rate},
       {"--lr-warmup", s.schedule.warmup_updates},
-      {"--lr-schedule", static_cast<int>(s.schedule.kind)},
+      {"--lr-schedule", NameOf(s.schedule.kind)},
       {"--optimizer-params",
-       {s.trainer.beta1, s.trainer.beta2, s.trainer.epsilon}},
-      {"--label-smoothing", s.trainer.label_smoothing},
+       {Decimal(s.trainer.beta1), Decimal(s.trainer.beta2),
+        Decimal(s.trainer.epsilon)}},
+      {"--label-smoothing", Decimal(s.trainer.label_smoothing)},
       {"--clip-norm", s.trainer.clip_norm},
-      {"--exponential-smoothing", s.exponential_smoothing},
+      {"--exponential-smoothing", Decimal(s.exponential_smoothing)},
+      {"--guided-alignment-cost", static_cast<int>(s.trainer.guide.cost)},
+      {"--guided-alignment-weight", Decimal(s.trainer.guide.weight)},
+      {"--transformer-guided-alignment-layer", s.trainer.guide.layer + 1},
       {"--valid-metrics", s.valid_metrics},
+      {"--valid-freq", LengthOf(s.valid_freq)},
+      {"--early-stopping", s.early_stopping},
       {"--keep-best", s.keep_best},
+      {"--average-last", s.average_last.value_or(0)},
+      {"--average-best", s.average_best.value_or(0)},
       {"--sentencepiece-alphas",
        {s.sampling.source_alpha, s.sampling.target_alpha}}};
   // Of these schedules every rate depends on the end.
   if (s.schedule.kind == ScheduleKind::kLinear ||
       s.schedule.kind == ScheduleKind::kCosine) {
-    identity["--after"] = {s.after.epochs, s.after.updates, s.after.seconds};
+    identity["--after"] = LengthOf(s.after);
   }
   return identity;
 }

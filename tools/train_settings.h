@@ -8,13 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "formats/model_config.h"
 #include "lib/nn/config.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
 #include "lib/train/training_loop.h"
+#include "tools/pair_notes.h"
 #include "tools/subword_sampler.h"
 
 namespace pipeformer {
+
+inline constexpr EnumNames<ScheduleKind> kScheduleNames = {
+    {"inverse-sqrt", ScheduleKind::kInverseSqrt},
+    {"noam", ScheduleKind::kNoam},
+    {"cosine", ScheduleKind::kCosine},
+    {"linear", ScheduleKind::kLinear},
+    {"constant", ScheduleKind::kConstant}};
 
 struct TrainSettings {
   std::vector<std::string> train_sets = {"-"};
@@ -24,6 +33,11 @@ struct TrainSettings {
   std::vector<std::string> vocabs;
   std::string model;
   std::string init_model;
+  NoteFiles notes;
+  // Of guided alignment: the decoder layer from 1, 0 the last, where given.
+  std::optional<int64_t> guided_layer;
+  std::optional<AlignmentCost> guided_cost;
+  std::optional<float> guided_weight;
   int64_t max_length = 256;  // pieces of either side of a training pair
   std::vector<double> sentencepiece_alphas;  // where given: one or a side each
   SubwordSampling sampling;
@@ -41,9 +55,12 @@ struct TrainSettings {
   int64_t optimizer_delay = 1;
   Stretch after{.epochs = 30};
   Stretch valid_freq{.epochs = 1};
+  Stretch save_freq{.seconds = 300};
   std::vector<std::string> valid_metrics = {"cross-entropy"};
   int64_t early_stopping = 10;
   bool keep_best = false;
+  std::optional<int64_t> average_last, average_best;  // checkpoints
+  CheckpointRule checkpoints;                         // as these two say
   bool restart = false;
   bool dry_run = false;
 };

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iostream>
 #include <utility>
 
 #include "formats/input.h"
 #include "formats/sha256.h"
-#include "formats/tensor_stream.h"
 #include "lib/base/error.h"
+#include "lib/text/word_links.h"
 #include "tools/forced_pairs.h"
 
 namespace pipeformer {
@@ -22,22 +21,6 @@ int64_t CountLines(LineReader& reader) {
   return count;
 }
 
-// Refuses a packed side that `vocabulary` did not make.
-void CheckPacked(const TensorFile& file, const PackedSide& side,
-                 const std::string& hash, const Vocabulary& vocabulary) {
-  if (Sha256Hex(vocabulary.model()) != hash) {
-    ThrowBadData(file.source_name() +
-                 ": was packed with another vocabulary than --vocabs names; "
-                 "pack it again");
-  }
-  const auto most = std::max_element(side.ids.begin(), side.ids.end());
-  if (most != side.ids.end() && *most >= vocabulary.size()) {
-    ThrowBadData(file.source_name() + ": holds the id " +
-                 std::to_string(*most) + ", the vocabulary has " +
-                 std::to_string(vocabulary.size()) + " pieces; pack it again");
-  }
-}
-
 }  // namespace
 
 TrainingData::TrainingData(Tool& tool, const DataSource& source,
@@ -48,43 +31,59 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
       units_(source.units),
       max_length_(source.max_length),
       keep_text_(source.keep_text) {
+  if (source.notes) notes_.emplace(*source.notes);
+  if (notes_ && notes_->aligns()) link_offsets_.assign(1, 0);
   const auto& files = source.files;
-  if (source.from == "text" && units_ == TrainedOn::kPairs) {
+  if (source.from == "tensors") {
+    OpenPacked(files);
+  } else if (source.from == "text" && units_ == TrainedOn::kPairs) {
     for (size_t i = 0; i + 1 < files.size(); i += 2) {
       ReadParallel(files[i], files[i + 1]);
     }
   } else {
-    for (const std::string& file : files) {
-      if (source.from == "tensors") {
-        ReadTensors(file);
-      } else {
-        ReadLines(file, source.from);
-      }
-    }
+    for (const std::string& file : files) ReadLines(file, source.from);
   }
   EncodeWaiting();
+  if (notes_) notes_->Finish();
+}
+
+PairNote TrainingData::NextNote(const std::string& place) {
+  return notes_ ? notes_->Next(place) : PairNote();
 }
 
 std::string TrainingData::Hash() const {
   Sha256 hash;
-  for (const PackedIds* side : {&source_, &target_}) {
-    hash.Update(std::as_bytes(std::span(side->ids)));
-    hash.Update(std::as_bytes(std::span(side->offsets)));
+  const PairCorpus pairs = corpus();
+  for (const IdList* side : {&pairs.source, &pairs.target}) {
+    for (int64_t s = 0; s < side->size(); ++s) {
+      hash.Update(std::as_bytes((*side)[s]));
+    }
+    int64_t offset = 0;
+    hash.Update(std::as_bytes(std::span(&offset, 1)));
+    for (int64_t s = 0; s < side->size(); ++s) {
+      offset += static_cast<int64_t>((*side)[s].size());
+      hash.Update(std::as_bytes(std::span(&offset, 1)));
+    }
   }
+  hash.Update(std::as_bytes(std::span(weights_)));
+  hash.Update(std::as_bytes(std::span(links_)));
+  hash.Update(std::as_bytes(std::span(link_offsets_)));
   return hash.HexDigest();
 }
 
 void TrainingData::ReadLines(const std::string& file, const std::string& from) {
   LineReader reader(OpenInput(file), tool_.options().invalid_utf8);
+  places_.BeginFile(reader.name(), Numbering::kLines);
   for (Line line; reader.Next(&line);) {
     tool_.CountReplaced(line.num_replaced);
-    const std::string place = reader.Place(line.number);
+    const Origin origin = {reader.Place(line.number), line.number};
+    PairNote note = NextNote(origin.place);
     try {
       if (!line.error.empty()) ThrowBadData(line.error);
       if (line.text.empty()) {
         ++num_blank_;
       } else {
-        WaitLine(line.text, from, place);
+        WaitLine(line.text, from, origin, std::move(note));
       }
     } catch (const Error& error) {
       tool_.BadRecord(error.what());
@@ -93,19 +92,23 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
 }
 
 void TrainingData::WaitLine(const std::string& text, const std::string& from,
-                            const std::string& place) {
+                            const Origin& origin, PairNote note) {
+  const std::string& place = origin.place;
   if (from == "text") {
-    Wait("", text, place);
+    Wait("", text, origin, std::move(note));
   } else if (from == "tsv") {
     TextPair pair = SplitPair(text, place);
-    Wait(std::move(pair.source), std::move(pair.target), place);
+    Wait(std::move(pair.source), std::move(pair.target), origin,
+         std::move(note));
   } else {
     Json record = ParseRecord(text, place);
     RefuseErrorRecord(record, place);
+    if (notes_) notes_->ReadKeys(record, place, &note);
     if (units_ == TrainedOn::kSentences) {
-      Wait("", std::move(record), place);
+      Wait("", std::move(record), origin, std::move(note));
     } else if (IsPairRecord(record)) {
-      Wait(std::move(record["source"]), std::move(record["target"]), place);
+      Wait(std::move(record["source"]), std::move(record["target"]), origin,
+           std::move(note));
     } else {
       ThrowBadData(place +
                    ": the record has no 'source' and 'target'; a language "
@@ -118,6 +121,7 @@ void TrainingData::ReadParallel(const std::string& source,
                                 const std::string& target) {
   LineReader sources(OpenInput(source), tool_.options().invalid_utf8);
   LineReader targets(OpenInput(target), tool_.options().invalid_utf8);
+  places_.BeginFile(sources.name(), Numbering::kLines);
   for (int64_t count = 0;; ++count) {
     Line from, to;
     const bool has_source = sources.Next(&from);
@@ -133,30 +137,53 @@ void TrainingData::ReadParallel(const std::string& source,
                    "; both must have the same number");
     }
     tool_.CountReplaced(from.num_replaced + to.num_replaced);
+    const Origin origin = {sources.Place(from.number), from.number};
+    PairNote note = NextNote(origin.place);
     if (from.error.empty() && to.error.empty()) {
-      Wait(std::move(from.text), std::move(to.text),
-           sources.Place(from.number));
+      Wait(std::move(from.text), std::move(to.text), origin, std::move(note));
     } else {
       tool_.BadRecord(from.error.empty() ? to.error : from.error);
     }
   }
 }
 
-void TrainingData::ReadTensors(const std::string& file) {
-  if (file != "-") {
-    AddPacked(TensorFile::Open(file));
-    return;
+void TrainingData::OpenPacked(const std::vector<std::string>& files) {
+  packed_.emplace(units_, vocabularies_);
+  std::vector<int64_t> begins;  // the number of each file's first record
+  for (const std::string& file : files) {
+    begins.push_back(packed_->all().size());
+    packed_->Open(file);
   }
-  TensorStreamReader frames(std::cin, "standard input");
-  while (const auto frame = frames.Next()) AddPacked(frame->tensors);
+  int64_t number = 0;
+  size_t next_file = 0;
+  packed_->Keep([&](auto source, auto target) {
+    while (next_file < files.size() && begins[next_file] == number) {
+      const std::string& file = files[next_file++];
+      places_.BeginFile(file == "-" ? "standard input" : file,
+                        Numbering::kRecords);
+    }
+    const PairNote note =
+        NextNote("record " + std::to_string(number) + " of --train-sets");
+    const int64_t in_file = number++ - begins[next_file - 1];
+    return Keeps(source, target, note, in_file);
+  });
+  if (keep_text_ == KeepText::kNone) return;
+  const IdList targets = packed_->corpus().target;
+  for (int64_t s = 0; s < targets.size(); ++s) {
+    target_text_.push_back(vocabularies_.target->Decode(targets[s]));
+  }
 }
 
-void TrainingData::Wait(Json source, Json target, const std::string& place) {
+void TrainingData::Wait(Json source, Json target, const Origin& origin,
+                        PairNote note) {
   waiting_.push_back({.source = std::move(source),
                       .target = std::move(target),
-                      .place = place,
+                      .place = origin.place,
+                      .number = origin.number,
+                      .note = std::move(note),
                       .encoded_source = {},
                       .encoded_target = {},
+                      .links = {},
                       .problem = {}});
   if (waiting_.size() >= kWaitingPairs) EncodeWaiting();
 }
@@ -168,7 +195,7 @@ void TrainingData::EncodeWaiting() {
   });
   for (const Waiting& pair : waiting_) {
     if (pair.problem.empty()) {
-      AddEncoded(pair);
+      Add(pair);
     } else {
       tool_.BadRecord(pair.problem);
     }
@@ -184,55 +211,19 @@ void TrainingData::Encode(Waiting& pair) const {
         EncodeSentence(pair.target, *vocabularies_.target, pair.place);
   } catch (const Error& error) {
     pair.problem = error.what();
+    return;
+  }
+  try {
+    pair.links =
+        LinkPieces(pair.encoded_source, pair.encoded_target, pair.note.links);
+  } catch (const Error& error) {
+    pair.problem = pair.note.links_place + ": " + error.what();
   }
 }
 
-void TrainingData::AddPacked(const TensorFile& file) {
-  const PackedCorpus packed = ReadPackedCorpus(file);
-  const bool sentences = units_ == TrainedOn::kSentences;
-  if (packed.sides.size() != (sentences ? 1 : 2)) {
-    ThrowBadData(file.source_name() +
-                 (sentences
-                      ? ": holds pairs, not sentences; --lm-data pairs learns "
-                        "from them"
-                      : ": holds sentences, not pairs; pack `source TAB "
-                        "target` lines with tokenize --from tsv, or teach a "
-                        "language model with --lm-data sentences"));
-  }
-  const auto& hashes = packed.vocabulary_hashes;
-  CheckPacked(file, packed.sides[0], hashes.front(), *vocabularies_.source);
-  CheckPacked(file, packed.sides.back(), hashes.back(), *vocabularies_.target);
-  for (size_t i = 0; i < packed.sides[0].num_sentences(); ++i) {
-    if (sentences) {
-      AddPackedPair({}, packed.sides[0].At(i));
-    } else {
-      AddPackedPair(packed.sides[0].At(i), packed.sides[1].At(i));
-    }
-  }
-}
-
-void TrainingData::AddPackedPair(std::span<const int32_t> source,
-                                 std::span<const int32_t> target) {
-  if (Add(source, target) && keep_text_ != KeepText::kNone) {
-    target_text_.push_back(vocabularies_.target->Decode(target));
-  }
-}
-
-void TrainingData::AddEncoded(const Waiting& pair) {
-  const Sentence& target = pair.encoded_target;
-  if (!Add(pair.encoded_source.ids, target.ids)) return;
-  if (keep_text_ == KeepText::kNone) return;
-  target_text_.push_back(target.text.empty()
-                             ? vocabularies_.target->Decode(target.ids)
-                             : target.text);
-  if (keep_text_ == KeepText::kBoth) {
-    source_text_.push_back(pair.encoded_source.text);
-  }
-}
-
-// False where the pair is left out.
-bool TrainingData::Add(std::span<const int32_t> source,
-                       std::span<const int32_t> target) {
+bool TrainingData::Keeps(std::span<const int32_t> source,
+                         std::span<const int32_t> target, const PairNote& note,
+                         int64_t number) {
   const bool sentences = units_ == TrainedOn::kSentences;
   if ((source.empty() && !sentences) || target.empty()) {
     ++num_blank_;
@@ -243,9 +234,42 @@ bool TrainingData::Add(std::span<const int32_t> source,
     ++num_long_;
     return false;
   }
-  source_.Add(source);
-  target_.Add(target);
+  if (note.weight == 0) {
+    ++num_weightless_;
+    return false;
+  }
+  if (note.weight != 1 || !weights_.empty()) {
+    weights_.resize(static_cast<size_t>(num_kept_), 1);
+    weights_.push_back(note.weight);
+  }
+  ++num_kept_;
+  places_.Add(number);
   return true;
+}
+
+void TrainingData::Add(const Waiting& pair) {
+  const Sentence& source = pair.encoded_source;
+  const Sentence& target = pair.encoded_target;
+  if (!Keeps(source.ids, target.ids, pair.note, pair.number)) return;
+  source_.Add(source.ids);
+  target_.Add(target.ids);
+  if (!link_offsets_.empty()) {
+    links_.insert(links_.end(), pair.links.begin(), pair.links.end());
+    link_offsets_.push_back(static_cast<int64_t>(links_.size()));
+  }
+  KeepTexts(pair);
+}
+
+void TrainingData::KeepTexts(const Waiting& pair) {
+  if (keep_text_ == KeepText::kNone) return;
+  const auto text_of = [](const Sentence& sentence, const auto& vocabulary) {
+    return sentence.text.empty() ? vocabulary->Decode(sentence.ids)
+                                 : sentence.text;
+  };
+  target_text_.push_back(text_of(pair.encoded_target, vocabularies_.target));
+  if (keep_text_ == KeepText::kTarget) return;
+  source_text_.push_back(text_of(pair.encoded_source, vocabularies_.source));
+  if (!link_offsets_.empty()) word_links_.push_back(pair.note.links);
 }
 
 }  // namespace pipeformer

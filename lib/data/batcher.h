@@ -6,8 +6,10 @@
 #ifndef PIPEFORMER_LIB_DATA_BATCHER_H_
 #define PIPEFORMER_LIB_DATA_BATCHER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -27,9 +29,45 @@ struct BatcherOptions {
 // Rows that pair s takes in a batch: the longer side with its end symbol.
 int64_t RowsOf(const PairCorpus& corpus, int64_t s);
 
+// The batches of one epoch, in four bytes a pair and four a batch; each is
+// made a list of its own when it is asked for.
+class EpochBatches {
+ public:
+  //   pairs  the numbers of all pairs, batch after batch
+  //   ends   where in `pairs` each batch ends
+  EpochBatches(std::vector<uint32_t> pairs, std::vector<uint32_t> ends)
+      : pairs_(std::move(pairs)), ends_(std::move(ends)) {}
+
+  size_t size() const { return ends_.size(); }
+  bool empty() const { return ends_.empty(); }
+  Batch operator[](size_t i) const;
+  Batch front() const { return (*this)[0]; }
+  bool operator==(const EpochBatches&) const = default;
+
+  class Iterator {
+   public:
+    Iterator(const EpochBatches& epoch, size_t i) : epoch_(epoch), i_(i) {}
+    Batch operator*() const { return epoch_[i_]; }
+    Iterator& operator++() {
+      ++i_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return i_ == other.i_; }
+
+   private:
+    const EpochBatches& epoch_;
+    size_t i_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+ private:
+  std::vector<uint32_t> pairs_, ends_;
+};
+
 // All batches of one epoch: every pair once, the same for the same `random`.
-std::vector<Batch> MakeEpoch(const PairCorpus& corpus,
-                             const BatcherOptions& options, Random random);
+EpochBatches MakeEpoch(const PairCorpus& corpus, const BatcherOptions& options,
+                       Random random);
 
 // Divides a batch into `count` or fewer parts of about equal rows (source and
 // target together), in order.

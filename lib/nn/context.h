@@ -49,12 +49,13 @@ struct Variable {
 enum class AttentionKind { kEncoder, kDecoder, kCross };
 
 // Sees the weights of every attention that runs, [heads, queries, padded keys]
-// a group (see AttentionWeightsSize), before dropout.
+// a group (see AttentionWeightsSize), before dropout. While a tape records it
+// may give a group `d_weights`, which then take part in the gradient.
 class AttentionProbe {
  public:
   virtual ~AttentionProbe() = default;
   virtual void See(AttentionKind kind, int layer,
-                   std::span<const AttentionGroup> groups) = 0;
+                   std::span<AttentionGroup> groups) = 0;
 };
 
 struct Context {

@@ -25,6 +25,24 @@ void PairBatch::Clear() {
   sequence_.Clear();
   targets_.Clear();
   rows_.clear();
+  weights_.clear();
+  links_.clear();
+  link_offsets_.assign(1, 0);
+}
+
+void PairBatch::Weigh(float weight) {
+  weights_.resize(targets_.ids.size(), weight);
+}
+
+void PairBatch::Align(std::span<const Link> links) {
+  links_.insert(links_.end(), links.begin(), links.end());
+  link_offsets_.push_back(links_.size());
+}
+
+std::span<const Link> PairBatch::LinksOf(int64_t s) const {
+  const auto at = static_cast<size_t>(s);
+  return std::span(links_).subspan(link_offsets_[at],
+                                   link_offsets_[at + 1] - link_offsets_[at]);
 }
 
 void PairBatch::Append(std::span<const int32_t> source,

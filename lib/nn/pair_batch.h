@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/base/link.h"
 #include "lib/nn/config.h"
 #include "lib/nn/ragged.h"
 
@@ -43,6 +44,12 @@ class PairBatch {
 
   void Clear();
   void Append(std::span<const int32_t> source, std::span<const int32_t> target);
+  // The pair appended last counts `weight` times in the loss. Of a batch either
+  // all pairs are weighed or none.
+  void Weigh(float weight);
+  // The pieces of its target belong to those of its source, as `links` of
+  // pieces say. Of a batch either all pairs are aligned or none.
+  void Align(std::span<const Link> links);
 
   Ragged source() const { return source_.view(); }      // of the encoder
   Ragged sequence() const { return sequence_.view(); }  // of the decoder
@@ -52,6 +59,13 @@ class PairBatch {
   Ragged targets() const { return targets_.view(); }
   std::span<const int32_t> rows() const { return rows_; }
 
+  // The weights of the targets; none where no pair was weighed.
+  std::span<const float> weights() const { return weights_; }
+
+  bool is_aligned() const { return link_offsets_.size() > 1; }
+  // The links of pair s. Requires: is_aligned().
+  std::span<const Link> LinksOf(int64_t s) const;
+
   bool PredictsEveryRow() const { return rows_.size() == sequence_.ids.size(); }
 
  private:
@@ -60,6 +74,9 @@ class PairBatch {
   Predict predict_;
   RaggedIds source_, sequence_, targets_;
   std::vector<int32_t> rows_;
+  std::vector<float> weights_;  // [targets] or none
+  std::vector<Link> links_;
+  std::vector<size_t> link_offsets_{0};  // [pairs + 1], or one without links
 };
 
 }  // namespace pipeformer

@@ -1,6 +1,7 @@
 #include "lib/nn/transformer.h"
 
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "lib/base/error.h"
@@ -203,6 +204,10 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
   const Timed timed(context.TimeOf(Op::kLoss));
   LossSum sum;
   sum.pieces = hidden.rows();
+  sum.weight = options.weights.empty()
+                   ? static_cast<double>(sum.pieces)
+                   : std::accumulate(options.weights.begin(),
+                                     options.weights.end(), 0.0);
   const auto mark = context.arena.mark();
   const Matrix logits = context.arena.NewMatrix(
       std::min(kLogitRows, hidden.rows()), config_.target_vocab);
@@ -213,10 +218,17 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
     const Matrix x = hidden.value.Rows(begin, rows);
     const Matrix piece = logits.Rows(0, rows);
     output_.Apply(context, x, piece);
+    const auto of_piece = [&](auto list) {
+      return list.subspan(static_cast<size_t>(begin),
+                          static_cast<size_t>(rows));
+    };
     sum.smoothed += CrossEntropyInPlace(
-        piece,
-        targets.subspan(static_cast<size_t>(begin), static_cast<size_t>(rows)),
-        {options.label_smoothing, options.gradient_scale}, &sum.plain);
+        piece, of_piece(targets),
+        {.label_smoothing = options.label_smoothing,
+         .gradient_scale = options.gradient_scale,
+         .weights = options.weights.empty() ? options.weights
+                                            : of_piece(options.weights)},
+        &sum.plain);
     if (context.tape != nullptr) {
       output_.Backward(context.gradients, x, piece,
                        hidden.grad.Rows(begin, rows), write);

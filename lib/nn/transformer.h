@@ -60,17 +60,20 @@ class TransformerStacks {
   std::unique_ptr<LayerNorm> encoder_norm_, decoder_norm_;  // or null
 };
 
-// Sums over the target pieces of a batch.
+// Sums over the target pieces of a batch, each times its weight.
 struct LossSum {
-  double smoothed = 0;  // label-smoothed cross-entropy, nats
-  double plain = 0;     // cross-entropy, nats
-  int64_t pieces = 0;
+  double smoothed = 0;   // label-smoothed cross-entropy, nats
+  double plain = 0;      // cross-entropy, nats
+  double weight = 0;     // of the pieces: without weights their number
+  int64_t pieces = 0;    // their number
+  double alignment = 0;  // cost of guided alignment (guided_alignment.h)
 };
 
 // How the loss of a batch is taken.
 struct LossOptions {
   float label_smoothing = 0;
-  float gradient_scale = 1;  // 1 / pieces of the whole batch, for the mean
+  float gradient_scale = 1;  // 1 / weight of the whole batch, for the mean
+  std::span<const float> weights = {};  // [rows] or none: 1
 };
 
 class Transformer {

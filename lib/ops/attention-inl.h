@@ -56,6 +56,7 @@ struct Head {
   float slope;        // of the linear bias, 0: none
   const float* mask;  // of this head, or null
   float* d_mask;
+  const float* d_weights;  // of this head, or null
   RelativeVectors relative;
   Dropout dropout;
   int64_t first_element;  // counts elements of weights for dropout
@@ -102,6 +103,10 @@ HWY_INLINE Head HeadOf(Matrix query, const AttentionGroup& g,
           .mask = g.mask == nullptr ? nullptr : g.mask + h * g.mask_head_stride,
           .d_mask =
               g.d_mask == nullptr ? nullptr : g.d_mask + h * g.mask_head_stride,
+          .d_weights =
+              g.d_weights == nullptr
+                  ? nullptr
+                  : g.d_weights + h * g.num_queries * PaddedKeys(g.num_keys),
           .relative = options.relative,
           .dropout = options.dropout,
           .first_element = (g.first_query * options.num_heads + h) << 12,

@@ -38,6 +38,9 @@ struct AttentionGroup {
   const int32_t* key_rows = nullptr;   // [num_keys] or null
   const float* packed_keys = nullptr;  // see PackKeys, or null
   float* weights = nullptr;            // out, see AttentionForward, or null
+  // A gradient of `weights` from elsewhere, which backward adds to that of the
+  // result, laid out as they are; or null.
+  const float* d_weights = nullptr;
   // Added to the scores, [num_queries, num_keys] for each head or for all;
   // minus infinity hides a key.
   const float* mask = nullptr;

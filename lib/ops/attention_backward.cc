@@ -44,6 +44,13 @@ HWY_INLINE void ScoreGradients(const Head& h, int64_t t, const float* weights,
       DropRow(h, t + r, dp, dp);
       DropRow(h, t + r, p, s.dropped + (t + r) * h.padded);
     }
+    if (h.d_weights != nullptr) {
+      const float* more = h.d_weights + (t + r) * h.padded;
+      ForEachVector(h.padded, [&](auto d, int64_t j) HWY_ATTR {
+        hn::StoreU(hn::Add(hn::LoadU(d, dp + j), hn::LoadU(d, more + j)), d,
+                   dp + j);
+      });
+    }
     const float mean = SumOf(h.padded, [&](auto d, int64_t j) HWY_ATTR {
       return hn::Mul(hn::LoadU(d, p + j), hn::LoadU(d, dp + j));
     });

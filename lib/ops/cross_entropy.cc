@@ -58,10 +58,15 @@ double CrossEntropyInPlaceImpl(Matrix logits, std::span<const int32_t> targets,
                                CrossEntropyOptions options,
                                double* plain_loss) {
   double loss = 0;
+  CrossEntropyOptions row = options;
   for (int64_t r = 0; r < logits.rows; ++r) {
-    loss +=
-        CrossEntropyRow(logits.Row(r), logits.cols,
-                        targets[static_cast<size_t>(r)], options, plain_loss);
+    const auto at = static_cast<size_t>(r);
+    const float weight = options.weights.empty() ? 1 : options.weights[at];
+    row.gradient_scale = weight * options.gradient_scale;
+    double plain = 0;
+    loss += weight * CrossEntropyRow(logits.Row(r), logits.cols, targets[at],
+                                     row, &plain);
+    *plain_loss += weight * plain;
   }
   return loss;
 }

@@ -17,11 +17,13 @@ float LogSumExp(const float* row, int64_t count);
 //   (1 - e)(lse - x[target]) + e (lse - mean(x)),  e = label_smoothing,
 // and, written over the logits, its gradient times `gradient_scale`.
 //   logits  [rows, vocabulary];  targets  [rows]
-// `plain_loss` receives the sum without smoothing, for reports.
+// `plain_loss` receives the sum without smoothing, for reports. With `weights`
+// the losses of row r, and its gradient, count weights[r] times.
 // Source: Szegedy et al. 2016, section 7 (uniform over all labels).
 struct CrossEntropyOptions {
   float label_smoothing = 0;  // in [0, 1)
   float gradient_scale = 1;
+  std::span<const float> weights = {};  // [rows] or none: 1
 };
 double CrossEntropyInPlace(Matrix logits, std::span<const int32_t> targets,
                            CrossEntropyOptions options, double* plain_loss);

@@ -16,7 +16,7 @@ class Collector : public AttentionProbe {
       : num_heads_(num_heads), results_(results) {}
 
   void See(AttentionKind kind, int layer,
-           std::span<const AttentionGroup> groups) override {
+           std::span<AttentionGroup> groups) override {
     for (size_t s = 0; s < groups.size(); ++s) {
       for (int head = 0; head < num_heads_; ++head) {
         results_[s].attention.push_back(Copy(kind, layer, head, groups[s]));

@@ -6,11 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "lib/base/error.h"
+#include "lib/base/finite.h"
 #include "lib/nn/context.h"
 #include "lib/nn/ragged.h"
 #include "lib/ops/adam.h"
 #include "lib/ops/vector_ops.h"
+#include "lib/train/divergence.h"
 
 namespace pipeformer {
 namespace {
@@ -22,6 +23,8 @@ void Fill(const PairCorpus& corpus, std::span<const int64_t> pairs,
   batch.Clear();
   for (const int64_t s : pairs) {
     batch.Append(corpus.source[s], corpus.target[s]);
+    if (!corpus.weights.empty()) batch.Weigh(corpus.WeightOf(s));
+    if (corpus.is_aligned()) batch.Align(corpus.LinksOf(s));
   }
 }
 
@@ -32,6 +35,21 @@ int64_t NumShards(int64_t rows, int64_t shard_rows, int64_t num_workers) {
   const int64_t unit = std::lcm(num_workers, int64_t{4});
   const int64_t unit_rows = shard_rows * unit;
   return std::max<int64_t>(1, (rows + unit_rows / 2) / unit_rows) * unit;
+}
+
+// The name of the first parameter whose part of `buffer`, which has the size
+// of all of them, is not finite; empty where there is none.
+std::string FirstNotFinite(const ParameterTable& parameters,
+                           std::span<const float> buffer) {
+  std::string name;
+  parameters.ForEachParameter([&](const Parameter& p) {
+    if (name.empty() &&
+        !AllFinite(buffer.subspan(static_cast<size_t>(p.offset),
+                                  static_cast<size_t>(p.size())))) {
+      name = p.name;
+    }
+  });
+  return name;
 }
 
 }  // namespace
@@ -98,7 +116,7 @@ Profile Trainer::TotalProfile() const {
 
 UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
   UpdateResult result;
-  int64_t pieces = 0;
+  double weight = 0;
   const TransformerConfig& config = model_.config();
   for (const int64_t s : batch) {
     const auto source = static_cast<int64_t>(corpus_.source[s].size());
@@ -108,21 +126,52 @@ UpdateResult Trainer::Update(const Batch& batch, double learning_rate) {
     const int64_t encoded = config.is_language_model() ? 0 : source + 1;
     result.given_pieces +=
         encoded + PromptRows(config, source) + target - predicted;
-    pieces += predicted;
+    weight += static_cast<double>(predicted) *
+              static_cast<double>(corpus_.WeightOf(s));
   }
-  RunShards(batch, 1.0f / static_cast<float>(pieces), result.loss);
+  RunShards(batch, 1.0f / static_cast<float>(weight), result.loss);
   result.gradient_norm = SumGradients();
-  if (!std::isfinite(result.loss.plain) ||
-      !std::isfinite(result.gradient_norm)) {
-    ThrowBadData("training diverged at update " +
-                 std::to_string(state_.step + 1) +
-                 ": the loss or its gradient is not finite; lower "
-                 "--learn-rate, lengthen --lr-warmup or set --clip-norm");
-  }
+  CheckUpdate(result, batch);
   const bool clip =
       options_.clip_norm > 0 && result.gradient_norm > options_.clip_norm;
   Step(learning_rate, clip ? options_.clip_norm / result.gradient_norm : 1);
+  last_batch_ = batch;
   return result;
+}
+
+void Trainer::CheckUpdate(const UpdateResult& result,
+                          const Batch& batch) const {
+  if (std::isfinite(result.loss.plain) && std::isfinite(result.loss.smoothed) &&
+      std::isfinite(result.gradient_norm)) {
+    return;
+  }
+  CheckFinite();  // the cause may be one update older
+  const int64_t step = state_.step + 1;
+  if (!std::isfinite(result.loss.plain) ||
+      !std::isfinite(result.loss.smoothed)) {
+    throw Divergence(step, "the loss", batch);
+  }
+  const std::string name =
+      FirstNotFinite(model_.parameters(), workers_[0]->gradients);
+  throw Divergence(
+      step,
+      name.empty() ? "the norm of the gradients" : "the gradient of " + name,
+      batch);
+}
+
+void Trainer::CheckFinite() const {
+  const ParameterTable& parameters = model_.parameters();
+  const auto check = [&](const char* what, std::span<const float> buffer) {
+    if (buffer.empty()) return;
+    const std::string name = FirstNotFinite(parameters, buffer);
+    if (name.empty()) return;
+    throw Divergence(state_.step, what + name, last_batch_);
+  };
+  check("the parameter ",
+        {parameters.values(), static_cast<size_t>(parameters.size())});
+  check("Adam's first moment of ", state_.first_moment);
+  check("Adam's second moment of ", state_.second_moment);
+  check("the average of ", state_.averages);
 }
 
 void Trainer::RunShards(const Batch& batch, float gradient_scale,
@@ -154,9 +203,15 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
                       .tape = &worker.tape,
                       .gradients = worker.gradients.data(),
                       .random = &random};
+      GuidedAlignment guide(model_.config(), worker.shard, options_.guide,
+                            gradient_scale, worker.arena);
+      if (worker.shard.is_aligned()) context.probe = &guide;
       const Variable hidden = model_.Predict(context, worker.shard);
       losses[i] = model_.Loss(context, hidden, worker.shard.targets().ids,
-                              {options_.label_smoothing, gradient_scale});
+                              {.label_smoothing = options_.label_smoothing,
+                               .gradient_scale = gradient_scale,
+                               .weights = worker.shard.weights()});
+      losses[i].alignment = guide.loss();
       worker.tape.Backward();
     }
   });
@@ -167,15 +222,18 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
 LossSum Trainer::Total(std::span<const LossSum> losses) {
   std::vector<double> values;
   for (const LossSum& loss : losses) {
-    values.insert(values.end(), {loss.smoothed, loss.plain,
-                                 static_cast<double>(loss.pieces)});
+    values.insert(values.end(),
+                  {loss.smoothed, loss.plain, loss.weight, loss.alignment,
+                   static_cast<double>(loss.pieces)});
   }
   processes_.Sum(values);
   LossSum total;
-  for (size_t i = 0; i < values.size(); i += 3) {
+  for (size_t i = 0; i < values.size(); i += 5) {
     total.smoothed += values[i];
     total.plain += values[i + 1];
-    total.pieces += static_cast<int64_t>(values[i + 2]);
+    total.weight += values[i + 2];
+    total.alignment += values[i + 3];
+    total.pieces += static_cast<int64_t>(values[i + 4]);
   }
   return total;
 }
@@ -238,7 +296,7 @@ void Trainer::Step(double learning_rate, double gradient_scale) {
 }
 
 LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
-  const std::vector<Batch> batches =
+  const EpochBatches batches =
       MakeEpoch(corpus, {.batch_rows = options_.shard_rows / 2}, Random(0));
   std::vector<LossSum> losses(batches.size());
   pool_.Run([&](int w) {
@@ -247,7 +305,8 @@ LossSum Trainer::Evaluate(const Transformer& model, const PairCorpus& corpus) {
     for (auto i = static_cast<size_t>(first_worker_ + w); i < batches.size();
          i += static_cast<size_t>(num_workers_)) {
       worker.arena.Rewind({});
-      Fill(corpus, batches[i], pairs);
+      const Batch batch = batches[i];
+      Fill(corpus, batch, pairs);
       Context context{.arena = worker.arena};
       const Variable hidden = model.Predict(context, pairs);
       losses[i] = model.Loss(context, hidden, pairs.targets().ids, {});

@@ -17,6 +17,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
+#include "lib/nn/guided_alignment.h"
 #include "lib/nn/pair_batch.h"
 #include "lib/nn/profile.h"
 #include "lib/nn/ragged.h"
@@ -34,6 +35,7 @@ struct TrainerOptions {
   float exponential_smoothing = 0;     // decay of the averaged weights, or 0
   int64_t shard_rows = 2048;           // source and target rows run together
   Predict predict = Predict::kTarget;  // what the loss of a pair counts
+  GuideOptions guide = {};             // of pairs with an alignment
   uint64_t seed = 1;
 };
 
@@ -69,10 +71,19 @@ class Trainer {
           const TrainerOptions& options, const Workforce& workforce);
   ~Trainer();
 
-  // One update over the pairs of `batch`. All processes call it with the same
-  // one. Throws Error (65) when the loss or the gradient is not finite; the
-  // model is then as before.
+  // One update over the pairs of `batch`, the same in all processes, down the
+  // mean loss of a piece:
+  //   sum over pairs of weight * loss / sum over pairs of weight * pieces,
+  // so that weight 2 is the pair twice. (Marian's --data-weighting divides by
+  // the pieces without weights.) Of pairs with an alignment the loss has a
+  // second part, see guided_alignment.h. Throws Divergence, naming the first of
+  // weights, loss and gradients that is not finite; the model is then as
+  // before.
   UpdateResult Update(const Batch& batch, double learning_rate);
+
+  // Throws Divergence where the last update left a weight, a moment or an
+  // average that is not finite: what must not be saved.
+  void CheckFinite() const;
 
   // The cross-entropy of the targets of a corpus, without smoothing; the same
   // bits for any number of threads and processes.
@@ -100,6 +111,7 @@ class Trainer {
 
   void RunShards(const Batch& batch, float gradient_scale, LossSum& sum);
   double SumGradients();
+  void CheckUpdate(const UpdateResult& result, const Batch& batch) const;
   void Step(double learning_rate, double gradient_scale);
   LossSum Total(std::span<const LossSum> losses);
   void ForEachRange(const std::function<void(int64_t, int64_t)>& run);
@@ -114,6 +126,7 @@ class Trainer {
   int64_t num_workers_ = 0;   // of all processes
   OptimizerState state_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  Batch last_batch_;  // of the last update
 };
 
 }  // namespace pipeformer

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "lib/base/random.h"
 
 namespace pipeformer {
 namespace {
+
+constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 // The chance of shuffling, apart from that of dropout.
 Random ChanceOf(const LoopOptions& options) {
@@ -28,16 +32,20 @@ class Loop {
   bool Run() {
     while (!position_.stopped_early) {
       listener_.BeginEpoch(position_.epoch);
-      const std::vector<Batch> epoch = Epoch(position_.epoch);
+      const EpochBatches epoch = Epoch(position_.epoch);
       updates_per_epoch_ = static_cast<double>(epoch.size());
-      // A resumed run may validate less often than the one before.
-      position_.validations = std::min(position_.validations, ValidationsDue());
+      if (!saved_) saved_ = SavingProgress();
       while (position_.batch < static_cast<int64_t>(epoch.size())) {
         if (ShareDone() >= 1) return Complete();
-        if (listener_.Interrupted()) return false;
+        if (listener_.Interrupted()) {
+          Save();
+          return false;
+        }
         Update(epoch[static_cast<size_t>(position_.batch)]);
-        if (ValidationsDue() > position_.validations && !Validate()) {
-          return true;
+        if (ValidationsDue() > position_.validations) {
+          if (!Validate()) return true;
+        } else if (SavingProgress() - *saved_ >= 1) {
+          Save();
         }
       }
       ++position_.epoch;
@@ -48,7 +56,7 @@ class Loop {
   }
 
  private:
-  std::vector<Batch> Epoch(int64_t number) const {
+  EpochBatches Epoch(int64_t number) const {
     return MakeEpoch(corpus_, options_.batcher,
                      ChanceOf(options_).Fork(static_cast<uint64_t>(number)));
   }
@@ -58,18 +66,30 @@ class Loop {
            static_cast<double>(position_.batch) / updates_per_epoch_;
   }
 
-  // How often `stretch` has passed since the beginning.
-  double Passed(const Stretch& stretch) const {
+  // How often `stretch` has passed since the beginning, `seconds` ago.
+  double Passed(const Stretch& stretch, double seconds) const {
     if (stretch.epochs > 0) return EpochsDone() / stretch.epochs;
     if (stretch.updates > 0) {
       return static_cast<double>(trainer_.state().step) /
              static_cast<double>(stretch.updates);
     }
-    if (stretch.seconds > 0) return position_.seconds / stretch.seconds;
+    if (stretch.seconds > 0) return seconds / stretch.seconds;
     return 0;
   }
 
-  double ShareDone() const { return Passed(options_.after); }
+  double ShareDone() const { return Passed(options_.after, position_.seconds); }
+
+  // Grows by one from one save to the next, on this run's own clock.
+  double SavingProgress() const {
+    const bool timed = options_.save_freq.seconds > 0;
+    return Passed(options_.save_freq, timed ? listener_.Seconds() : 0);
+  }
+
+  void CountSeconds() {
+    if (options_.after.seconds > 0 || options_.valid_freq.seconds > 0) {
+      position_.seconds = earlier_seconds_ + listener_.Seconds();
+    }
+  }
 
   void Update(const Batch& batch) {
     UpdateReport report;
@@ -78,7 +98,7 @@ class Loop {
         options_.schedule.At(report.step, std::min(1.0, ShareDone()));
     report.result = trainer_.Update(batch, report.learning_rate);
     ++position_.batch;
-    position_.seconds = earlier_seconds_ + listener_.Seconds();
+    CountSeconds();
     position_.validated = false;
     report.share_done = ShareDone();
     listener_.Updated(report);
@@ -86,28 +106,45 @@ class Loop {
 
   // Validations that should have been made by now.
   int64_t ValidationsDue() const {
-    return static_cast<int64_t>(Passed(options_.valid_freq));
+    return static_cast<int64_t>(Passed(options_.valid_freq, position_.seconds));
+  }
+
+  void Save() {
+    trainer_.CheckFinite();
+    listener_.Save(position_);
+    saved_ = SavingProgress();
   }
 
   // False when training should stop early.
   bool Validate() {
+    trainer_.CheckFinite();
     position_.validated = true;
     position_.validations = ValidationsDue();  // one for all that were due
-    const double value = listener_.Validate(position_);
-    const bool is_best =
-        std::isfinite(value) && (!position_.has_best || value > position_.best);
-    if (is_best) {
-      position_.best = value;
-      position_.has_best = true;
-      position_.stalled = 0;
-    } else {
-      ++position_.stalled;
-    }
+    const std::vector<double> values = listener_.Validate(position_);
+    const std::vector<bool> is_best = Compare(values);
+    const bool stalls = !values.empty() && !is_best[0];
+    position_.stalled = stalls ? position_.stalled + 1 : 0;
     position_.stopped_early = options_.early_stopping > 0 &&
                               position_.stalled >= options_.early_stopping;
-    position_.seconds = earlier_seconds_ + listener_.Seconds();
+    KeepCheckpoint(options_.checkpoints,
+                   {trainer_.state().step, values.empty() ? kNone : values[0]},
+                   position_.checkpoints);
+    CountSeconds();
     listener_.Validated(position_, is_best);
+    saved_ = SavingProgress();
     return !position_.stopped_early;
+  }
+
+  // Takes the better of `values` into the best, and says which they are.
+  std::vector<bool> Compare(const std::vector<double>& values) {
+    position_.best.resize(values.size(), kNone);
+    std::vector<bool> is_best;
+    for (size_t m = 0; m < values.size(); ++m) {
+      is_best.push_back(std::isfinite(values[m]) &&
+                        values[m] > position_.best[m]);
+      if (is_best[m]) position_.best[m] = values[m];
+    }
+    return is_best;
   }
 
   bool Complete() {
@@ -122,6 +159,8 @@ class Loop {
   TrainingPosition& position_;
   const double earlier_seconds_;
   double updates_per_epoch_ = 1;
+  // SavingProgress at the last save, validation or start.
+  std::optional<double> saved_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "lib/data/batcher.h"
 #include "lib/data/corpus.h"
+#include "lib/train/checkpoint_list.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer.h"
 
@@ -26,15 +27,17 @@ struct Stretch {
 // Where a training stands; with the weights and the optimiser's state, all
 // that a resumed run needs to go on as if nothing had happened.
 struct TrainingPosition {
-  int64_t epoch = 0;        // from 0
-  int64_t batch = 0;        // the next one of the epoch
-  double seconds = 0;       // of training so far, all runs together
-  int64_t validations = 0;  // that have been due so far
-  double best = 0;          // value of the first metric, where better is more
-  bool has_best = false;
-  int64_t stalled = 0;    // validations since the best
-  bool validated = true;  // nothing was learnt since the last validation
+  int64_t epoch = 0;  // from 0
+  int64_t batch = 0;  // the next one of the epoch
+  // Of training so far, all runs together; 0 where no limit is a time, so that
+  // where a training stands does not depend on the clock.
+  double seconds = 0;
+  int64_t validations = 0;   // that have been due so far
+  std::vector<double> best;  // of each metric; -infinity: none was finite
+  int64_t stalled = 0;       // validations since the best of the first metric
+  bool validated = true;     // nothing was learnt since the last validation
   bool stopped_early = false;
+  std::vector<Checkpoint> checkpoints;  // kept, in the order of their steps
 };
 
 struct LoopOptions {
@@ -42,7 +45,9 @@ struct LoopOptions {
   Schedule schedule;
   Stretch after;               // the length of the whole training
   Stretch valid_freq;          // between validations
+  Stretch save_freq = {};      // between saves, where no validation comes first
   int64_t early_stopping = 0;  // validations without improvement, or 0
+  CheckpointRule checkpoints = {};  // which validated weights are kept
   uint64_t seed = 1;
 };
 
@@ -62,11 +67,16 @@ class TrainingListener {
   virtual void BeginEpoch(int64_t) {}
   // After every update.
   virtual void Updated(const UpdateReport& report) = 0;
-  // Validates and returns the value of the first metric, turned so that more
-  // is better. `position` is as after this validation except best and stalled.
-  virtual double Validate(const TrainingPosition& position) = 0;
+  // Validates and returns the value of each metric, turned so that more is
+  // better; the first one stops early. `position` is as after this validation
+  // except best, stalled and checkpoints.
+  virtual std::vector<double> Validate(const TrainingPosition& position) = 0;
   // After a validation, and at the end of the run: `position` is complete.
-  virtual void Validated(const TrainingPosition& position, bool is_best) = 0;
+  // `is_best` says of each metric whether its value is the best so far.
+  virtual void Validated(const TrainingPosition& position,
+                         const std::vector<bool>& is_best) = 0;
+  // Saves where the training stands; no validation is due.
+  virtual void Save(const TrainingPosition& position) = 0;
   // True when the run should save and end before its time.
   virtual bool Interrupted() = 0;
   // Seconds since this run began.
@@ -77,9 +87,10 @@ class TrainingListener {
 int64_t UpdatesPerEpoch(const PairCorpus& corpus, const LoopOptions& options);
 
 // Trains from `position` on and leaves it where the run ended. Validates every
-// valid_freq and once at the end. Returns true when the training is complete,
-// false when it was interrupted. A complete training goes on when `after` is
-// raised.
+// valid_freq and once at the end. Returns true when the training is complete;
+// false when it was interrupted, after saving. A complete training goes on
+// when `after` is raised. What is validated or saved is finite: else throws
+// Divergence, as Trainer::Update does.
 bool RunTraining(Trainer& trainer, const PairCorpus& corpus,
                  const LoopOptions& options, TrainingListener& listener,
                  TrainingPosition& position);

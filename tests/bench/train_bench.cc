@@ -153,8 +153,8 @@ class Bench {
     model_.parameters().Initialize(1);
     trainer_ = std::make_unique<Trainer>(model_, corpus_, Boundary{},
                                          TrainerOptions{}, pool_);
-    batches_ = MakeEpoch(corpus_, {}, Random(1));
-    batches_.resize(kNumBatches);
+    const EpochBatches epoch = MakeEpoch(corpus_, {}, Random(1));
+    for (size_t b = 0; b < kNumBatches; ++b) batches_.push_back(epoch[b]);
   }
 
   Json Batches() const {

@@ -27,7 +27,7 @@ int64_t TargetRows(const PairCorpus& corpus, std::span<const int64_t> pairs) {
   return rows;
 }
 
-std::vector<int64_t> InOrder(const std::vector<Batch>& batches) {
+std::vector<int64_t> InOrder(const EpochBatches& batches) {
   std::vector<int64_t> pairs;
   for (const Batch& batch : batches) {
     pairs.insert(pairs.end(), batch.begin(), batch.end());

@@ -186,5 +186,22 @@ TEST_F(OutputFileTest, NullDeviceIsNotReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+// What a killed program left goes, what a running one writes stays.
+TEST_F(OutputFileTest, RemovesWhatNobodyFinishes) {
+  for (const char* name :
+       {".unfinished-12-0", ".unfinished-12-", ".unfinished-x-1",
+        "unfinished-12-0", ".unfinished-12-0.txt"}) {
+    std::ofstream(Path(name)) << "x";
+  }
+  OutputFile running(Path("out"));
+  running.stream() << "whole";
+  RemoveUnfinished(Path("other"));
+  EXPECT_FALSE(fs::exists(Path(".unfinished-12-0")));
+  EXPECT_EQ(NumFiles(), 5u);  // four of other names and the one held
+  running.Commit();
+  EXPECT_EQ(Contents(Path("out")), "whole");
+  RemoveUnfinished(Path("none/other"));  // where there is no folder either
+}
+
 }  // namespace
 }  // namespace pipeformer

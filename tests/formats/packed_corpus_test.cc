@@ -16,6 +16,12 @@ PackedIds Pack(const std::vector<Ids>& sentences) {
   return side;
 }
 
+std::vector<IdBlock> Views(const std::vector<PackedIds>& sides) {
+  std::vector<IdBlock> views;
+  for (const PackedIds& side : sides) views.push_back(side.view());
+  return views;
+}
+
 TensorFile Written(const TensorCollection& corpus) {
   return TensorFile::FromBytes(SerializeSafetensors(corpus), "corpus");
 }
@@ -23,24 +29,25 @@ TensorFile Written(const TensorCollection& corpus) {
 TEST(PackedCorpus, GivesBackTheSentencesOfBothSides) {
   const std::vector<PackedIds> sides = {Pack({{5, 6, 7}, {}, {8}}),
                                         Pack({{1}, {2, 3}, {}})};
-  const TensorFile file = Written(PackCorpus(sides, {"aa", "bb"}));
+  const TensorFile file = Written(PackCorpus(Views(sides), {"aa", "bb"}));
   const PackedCorpus corpus = ReadPackedCorpus(file);
   ASSERT_EQ(corpus.sides.size(), 2u);
   EXPECT_EQ(corpus.vocabulary_hashes, (std::vector<std::string>{"aa", "bb"}));
   for (size_t side = 0; side < 2; ++side) {
-    ASSERT_EQ(corpus.sides[side].num_sentences(), 3u);
+    ASSERT_EQ(corpus.sides[side].size(), 3);
     EXPECT_EQ(std::vector(corpus.sides[side].ids.begin(),
                           corpus.sides[side].ids.end()),
               sides[side].ids);
   }
-  const auto last = corpus.sides[0].At(2);
+  EXPECT_EQ(corpus.largest_ids, (std::vector<int32_t>{8, 3}));
+  const auto last = corpus.sides[0][2];
   EXPECT_EQ(Ids(last.begin(), last.end()), Ids{8});
-  EXPECT_TRUE(corpus.sides[0].At(1).empty());
+  EXPECT_TRUE(corpus.sides[0][1].empty());
 }
 
 TEST(PackedCorpus, OneSideOfSentencesAndOneVocabulary) {
   const std::vector<PackedIds> sides = {Pack({{5}, {6}})};
-  const TensorFile file = Written(PackCorpus(sides, {"aa"}));
+  const TensorFile file = Written(PackCorpus(Views(sides), {"aa"}));
   const PackedCorpus corpus = ReadPackedCorpus(file);
   EXPECT_EQ(corpus.sides.size(), 1u);
   EXPECT_EQ(corpus.vocabulary_hashes, std::vector<std::string>{"aa"});
@@ -49,8 +56,8 @@ TEST(PackedCorpus, OneSideOfSentencesAndOneVocabulary) {
 
 TEST(PackedCorpus, NothingIsACorpusToo) {
   const std::vector<PackedIds> sides = {Pack({})};
-  const TensorFile file = Written(PackCorpus(sides, {"aa"}));
-  EXPECT_EQ(ReadPackedCorpus(file).sides[0].num_sentences(), 0u);
+  const TensorFile file = Written(PackCorpus(Views(sides), {"aa"}));
+  EXPECT_EQ(ReadPackedCorpus(file).sides[0].size(), 0);
 }
 
 TEST(PackedCorpus, DamageIsRefused) {
@@ -64,9 +71,9 @@ TEST(PackedCorpus, DamageIsRefused) {
     }
     return false;
   };
-  EXPECT_FALSE(refused(PackCorpus(good, {"aa"})));
+  EXPECT_FALSE(refused(PackCorpus(Views(good), {"aa"})));
   for (const char* key : {"format", "version"}) {
-    TensorCollection corpus = PackCorpus(good, {"aa"});
+    TensorCollection corpus = PackCorpus(Views(good), {"aa"});
     corpus.metadata[key] = "other";
     EXPECT_TRUE(refused(corpus)) << key;
     corpus.metadata.erase(key);
@@ -76,12 +83,12 @@ TEST(PackedCorpus, DamageIsRefused) {
        {std::vector<int64_t>{}, {0, 2}, {1, 3}, {0, 3, 2, 3}, {0, -1, 3}}) {
     std::vector<PackedIds> bad = good;
     bad[0].offsets = offsets;
-    EXPECT_TRUE(refused(PackCorpus(bad, {"aa"})));
+    EXPECT_TRUE(refused(PackCorpus(Views(bad), {"aa"})));
   }
   std::vector<PackedIds> negative = {Pack({{5, -6}})};
-  EXPECT_TRUE(refused(PackCorpus(negative, {"aa"})));
+  EXPECT_TRUE(refused(PackCorpus(Views(negative), {"aa"})));
   std::vector<PackedIds> uneven = {Pack({{1}, {2}}), Pack({{1}, {2}})};
-  TensorCollection corpus = PackCorpus(uneven, {"aa"});
+  TensorCollection corpus = PackCorpus(Views(uneven), {"aa"});
   const std::vector<int64_t> one = {0, 2};
   for (NamedTensor& tensor : corpus.tensors) {
     if (tensor.name == "target.offsets") {

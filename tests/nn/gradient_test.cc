@@ -7,6 +7,7 @@
 // Signs as directions show a fault in any element with its full size.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "lib/base/random.h"
+#include "lib/nn/guided_alignment.h"
 #include "lib/nn/transformer.h"
 #include "tests/nn/test_network.h"
 
@@ -28,6 +30,7 @@ struct Case {
   std::string name;
   TransformerConfig config;
   Predict predict = Predict::kTarget;
+  std::optional<AlignmentCost> guide = {};
 
   friend std::ostream& operator<<(std::ostream& out, const Case& c) {
     return out << c.name;
@@ -54,6 +57,11 @@ std::vector<Case> Cases() {
     add("Dropout").norm = NormPlace::kPre;
     add("DropoutSwish").activation = Activation::kSwish;
     add("DropoutRelative").position = PositionKind::kRelative;
+    if (config.is_language_model()) continue;
+    add("GuidedByEntropy");
+    cases.back().guide = AlignmentCost::kCrossEntropy;
+    add("GuidedBySquares");
+    cases.back().guide = AlignmentCost::kMeanSquare;
   }
   return cases;
 }
@@ -71,6 +79,33 @@ class Gradient : public testing::TestWithParam<Case> {
         config, RandomBatch(source_lengths, config.source_vocab, Random(23)),
         RandomBatch(target_lengths, config.target_vocab, Random(24)),
         GetParam().predict);
+    if (GetParam().guide) AlignAndWeigh();
+  }
+
+  // Every second target piece has a link or two, every pair its weight.
+  void AlignAndWeigh() {
+    PairBatch batch(GetParam().config, {});
+    for (int64_t s = 0; s < batch_->source().sentences(); ++s) {
+      const auto pieces = [s](Ragged side) {
+        const auto begin =
+            static_cast<size_t>(side.offsets[static_cast<size_t>(s)]);
+        const auto end =
+            static_cast<size_t>(side.offsets[static_cast<size_t>(s) + 1]);
+        return side.ids.subspan(begin, end - begin - 1);
+      };
+      const auto source = pieces(batch_->source());
+      const auto target = pieces(batch_->targets());
+      batch.Append(source, target);
+      batch.Weigh(0.5f + static_cast<float>(s));
+      std::vector<Link> links;
+      for (int32_t t = 0; t < static_cast<int32_t>(target.size()); t += 2) {
+        const auto last = static_cast<int32_t>(source.size()) - 1;
+        links.push_back({std::min(t / 2, last), t});
+        if (t / 2 < last && t % 4 == 0) links.push_back({last, t});
+      }
+      batch.Align(links);
+    }
+    batch_.emplace(std::move(batch));
   }
 
   // Relu has no derivative at zero: every other unit is well above, the rest
@@ -103,13 +138,20 @@ class Gradient : public testing::TestWithParam<Case> {
     }
     const std::span<const int32_t> targets = batch_->targets().ids;
     const auto pieces = static_cast<double>(targets.size());
+    const auto scale = static_cast<float>(1 / pieces);
+    constexpr GuideOptions kGuide{.weight = 2, .layer = 1};
+    GuideOptions guide_options = kGuide;
+    guide_options.cost = GetParam().guide.value_or(kGuide.cost);
+    GuidedAlignment guide(GetParam().config, *batch_, guide_options, scale,
+                          arena_);
+    if (GetParam().guide) context.probe = &guide;
     const Variable hidden = network_->Predict(context, *batch_);
-    const LossSum sum =
-        network_->Loss(context, hidden, targets,
-                       {.label_smoothing = 0.1f,
-                        .gradient_scale = static_cast<float>(1 / pieces)});
+    const LossSum sum = network_->Loss(context, hidden, targets,
+                                       {.label_smoothing = 0.1f,
+                                        .gradient_scale = scale,
+                                        .weights = batch_->weights()});
     tape.Backward();
-    return sum.smoothed / pieces;
+    return (sum.smoothed + guide_options.weight * guide.loss()) / pieces;
   }
 
   // The change of the loss from -step to +step along `signs`, over 2 step.

@@ -102,6 +102,38 @@ TEST(PairBatch, TellsHowManyRowsAPairTakes) {
   EXPECT_EQ(MaxSidePieces(sentences), 19);
 }
 
+TEST(PairBatch, WeighsEveryTargetOfAPair) {
+  PairBatch batch = Batch(ModelType::kEncoderDecoder, TrainedOn::kPairs);
+  const std::vector<int32_t> source = {10}, target = {20, 21};
+  batch.Append(source, target);
+  EXPECT_TRUE(batch.weights().empty());
+  batch.Weigh(0.5f);
+  batch.Append(source, source);
+  batch.Weigh(2);
+  const auto weights = batch.weights();
+  EXPECT_EQ(std::vector<float>(weights.begin(), weights.end()),
+            (std::vector<float>{0.5f, 0.5f, 0.5f, 2, 2}));
+  batch.Clear();
+  EXPECT_TRUE(batch.weights().empty());
+}
+
+TEST(PairBatch, KeepsTheLinksOfEachPair) {
+  PairBatch batch = Batch(ModelType::kEncoderDecoder, TrainedOn::kPairs);
+  const std::vector<int32_t> pieces = {10, 11};
+  EXPECT_FALSE(batch.is_aligned());
+  for (const std::vector<Link>& links :
+       {std::vector<Link>{{0, 1}}, {}, {{0, 0}, {1, 1}}}) {
+    batch.Append(pieces, pieces);
+    batch.Align(links);
+  }
+  EXPECT_TRUE(batch.is_aligned());
+  EXPECT_EQ(batch.LinksOf(0).size(), 1u);
+  EXPECT_TRUE(batch.LinksOf(1).empty());
+  EXPECT_EQ(batch.LinksOf(2)[1], (Link{1, 1}));
+  batch.Clear();
+  EXPECT_FALSE(batch.is_aligned());
+}
+
 TEST(PairBatch, IsEmptyAgainOnceCleared) {
   for (const ModelType type :
        {ModelType::kEncoderDecoder, ModelType::kLanguageModel}) {

@@ -31,9 +31,14 @@ struct TwinGroup {
   reference::Sentence sentence;
   reference::AttentionRule rule;
   DoubleMatrix d_dst;
+  DoubleMatrix d_weights = {};  // from elsewhere; without rows: none
 
   double Loss() const {
-    return reference::Dot(reference::Attention(sentence, rule), d_dst);
+    const double loss =
+        reference::Dot(reference::Attention(sentence, rule), d_dst);
+    if (d_weights.rows == 0) return loss;
+    return loss + reference::Dot(reference::AttentionWeights(sentence, rule),
+                                 d_weights);
   }
 };
 
@@ -82,9 +87,24 @@ void ExpectRelativeSlopes(std::vector<TwinGroup> groups,
   EXPECT_TRUE(IsGradient({loss, at, before, after, 1e-5}, Random(8)));
 }
 
-void ExpectGradients(const AttentionShape& shape) {
+// Whether the weights have a gradient of their own beside the result's.
+enum class Guided { kNo, kYes };
+
+// Gives every group such a gradient, in `memory`.
+void Guide(AttentionBatch& batch, std::vector<TestMatrix>& memory) {
+  for (AttentionGroup& g : batch.groups) {
+    const int64_t rows = batch.options.num_heads * g.num_queries;
+    memory.push_back(TestMatrix::Uniform(rows, PaddedKeys(g.num_keys),
+                                         Random(9 + memory.size()), 1));
+    g.d_weights = memory.back().view().data;
+  }
+}
+
+void ExpectGradients(const AttentionShape& shape, Guided guided = Guided::kNo) {
   SCOPED_TRACE(testing::Message() << shape);
   AttentionBatch batch(shape);
+  std::vector<TestMatrix> d_weights;
+  if (guided == Guided::kYes) Guide(batch, d_weights);
   const TestMatrix d_dst =
       TestMatrix::Uniform(batch.query.view().rows, batch.query.view().cols,
                           Random(7), 1, shape.layout);
@@ -104,6 +124,9 @@ void ExpectGradients(const AttentionShape& shape) {
                  << g.num_queries << " queries " << g.num_keys << " keys");
     twins.push_back({batch.SentenceOf(g), batch.RuleOf(g),
                      d_dst.view().Rows(g.first_query, g.num_queries)});
+    if (guided == Guided::kYes) {
+      twins.back().d_weights = d_weights[i].view().Columns(0, g.num_keys);
+    }
     ExpectSlopes(twins.back(), before[i], Gradients(batch, g));
   }
   if (shape.relative_clip < 0) return;
@@ -187,6 +210,21 @@ TEST_P(AttentionGradientTest, WithEveryBiasAcrossAndWithDropout) {
                                        .sentences = {{3, 7}, {9, 33}, {6, 2}},
                                        .dropout = {dropout, 5}})) {
       ExpectGradients(shape);
+    }
+  }
+}
+
+// With dropout, which is of the result alone, and with what moves scores.
+TEST_P(AttentionGradientTest, OfWeightsThatAreGuided) {
+  for (const float dropout : {0.0f, 0.4f}) {
+    for (const int64_t head_dim : {1, 5, 16}) {
+      for (const AttentionShape& shape :
+           WithEveryBias({.num_heads = 3,
+           .head_dim = head_dim,
+           .sentences = {{3, 7}, {9, 33}, {1, 1}, {0, 2}},
+           .dropout = {dropout, 5}})) {
+        ExpectGradients(shape, Guided::kYes);
+      }
     }
   }
 }

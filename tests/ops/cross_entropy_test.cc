@@ -54,6 +54,49 @@ TEST_P(CrossEntropyTest, LossEqualsItsTwin) {
   }
 }
 
+// A weighted row counts as often; weight 1 changes no bit.
+TEST_P(CrossEntropyTest, WeightsCountRows) {
+  constexpr int64_t kWidth = 100;
+  const std::vector<float> weights = {1, 0.25f, 3};
+  const auto logits =
+      TestMatrix::Uniform(3, kWidth, Random(4), 5, Layout::kSlice);
+  const auto targets = Targets(3, kWidth);
+  const auto run = [&](Matrix work, int64_t row, int64_t rows,
+                       std::span<const float> row_weights) {
+    double plain = 0;
+    const double loss = CrossEntropyInPlace(
+        work.Rows(row, rows),
+        std::span(targets).subspan(static_cast<size_t>(row),
+                                   static_cast<size_t>(rows)),
+        {.label_smoothing = 0.1f, .gradient_scale = 2, .weights = row_weights},
+        &plain);
+    return std::pair(loss, plain);
+  };
+  auto weighted = CopyOf(logits), single = CopyOf(logits);
+  const auto [loss, plain] = run(weighted, 0, 3, weights);
+  double expected = 0, expected_plain = 0;
+  for (int64_t r = 0; r < 3; ++r) {
+    const float weight = weights[static_cast<size_t>(r)];
+    const auto [one, one_plain] = run(single, r, 1, {});
+    expected += weight * one;
+    expected_plain += weight * one_plain;
+    for (int64_t i = 0; i < kWidth; ++i) {
+      const float g = single.view().Row(r)[i];
+      EXPECT_NEAR(weighted.view().Row(r)[i], weight * g, 1e-6);
+    }
+  }
+  EXPECT_NEAR(loss, expected, 1e-12 * expected);
+  EXPECT_NEAR(plain, expected_plain, 1e-12 * expected_plain);
+
+  const std::vector<float> ones(3, 1);
+  auto with = CopyOf(logits), without = CopyOf(logits);
+  EXPECT_EQ(run(with, 0, 3, ones), run(without, 0, 3, {}));
+  for (int64_t r = 0; r < 3; ++r) {
+    EXPECT_TRUE(std::equal(with.view().Row(r), with.view().Row(r) + kWidth,
+                           without.view().Row(r)));
+  }
+}
+
 TEST_P(CrossEntropyTest, GradientIsTheSlopeOfTheTwin) {
   for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 33, 100}) {
     for (const float smoothing : {0.0f, 0.1f, 0.5f}) {

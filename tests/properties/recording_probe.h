@@ -20,7 +20,7 @@ class RecordingProbe : public AttentionProbe {
   explicit RecordingProbe(int64_t num_heads) : num_heads_(num_heads) {}
 
   void See(AttentionKind kind, int layer,
-           std::span<const AttentionGroup> groups) override {
+           std::span<AttentionGroup> groups) override {
     for (const AttentionGroup& g : groups) {
       const int64_t padded = PaddedKeys(g.num_keys);
       for (int64_t q = 0; q < g.num_queries; ++q) {

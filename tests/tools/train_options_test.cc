@@ -127,6 +127,29 @@ TEST(CompleteSettings, PositionsSuitTheirKind) {
             4);
 }
 
+// What a message about a changed option will show.
+TEST(OptionIdentity, SaysNumbersAsTheyAreTyped) {
+  const auto identity = OptionIdentity(
+      Completed({"--label-smoothing", "0.1", "--optimizer-params", "0.9",
+                 "0.98", "1e-9", "--valid-freq", "20Ku", "--lr-schedule",
+                 "linear", "--after", "1e", "--average-last", "4"}));
+  EXPECT_EQ(identity["--label-smoothing"].dump(), "0.1");
+  EXPECT_EQ(identity["--optimizer-params"].dump(), "[0.9,0.98,1e-09]");
+  EXPECT_EQ(identity["--valid-freq"], "20000u");
+  EXPECT_EQ(identity["--lr-schedule"], "linear");
+  EXPECT_EQ(identity["--after"], "1e");
+  EXPECT_EQ(identity["--average-last"], 4);
+  EXPECT_EQ(identity["--average-best"], 0);
+}
+
+// Raising --after continues a training, unless every rate depends on it; when
+// the state is saved changes no result.
+TEST(OptionIdentity, LeavesOutWhatMayChange) {
+  const auto identity = OptionIdentity(Completed({"--save-freq", "3u"}));
+  EXPECT_FALSE(identity.contains("--after"));
+  EXPECT_FALSE(identity.contains("--save-freq"));
+}
+
 TEST(CompleteSettings, RefusesContradictions) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> bad = {
       {{"--vocabs", "w", "x"}, "--vocabs"},
@@ -135,6 +158,9 @@ TEST(CompleteSettings, RefusesContradictions) {
       {{"--from", "text", "--train-sets", "a", "b", "--valid-sets", "c"},
        "--valid-sets"},
       {{"--keep-best"}, "--valid-sets"},
+      {{"--average-best", "3"}, "--valid-sets"},
+      {{"--average-best", "3", "--average-last", "3", "--valid-sets", "v"},
+       "give either"},
       {{"--valid-metrics", "bleu", "rouge"}, "'rouge'"},
       {{"--optimizer-params", "0.9", "0.98"}, "--optimizer-params"},
       {{"--optimizer-params", "0.9", "1", "1e-9"}, "--optimizer-params"},

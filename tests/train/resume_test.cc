@@ -16,10 +16,11 @@ class Until : public TrainingListener {
   Until(Trainer& trainer, int64_t step) : trainer_(trainer), step_(step) {}
 
   void Updated(const UpdateReport&) override {}
-  double Validate(const TrainingPosition& position) override {
-    return static_cast<double>(position.validations % 3);
+  std::vector<double> Validate(const TrainingPosition& position) override {
+    return {static_cast<double>(position.validations % 3)};
   }
-  void Validated(const TrainingPosition&, bool) override {}
+  void Validated(const TrainingPosition&, const std::vector<bool>&) override {}
+  void Save(const TrainingPosition&) override {}
   bool Interrupted() override { return trainer_.state().step >= step_; }
   double Seconds() override { return 0; }
 
@@ -32,7 +33,8 @@ LoopOptions Options() {
   return {.batcher = {.batch_rows = 128},
           .schedule = {.learning_rate = 0.01, .warmup_updates = 20},
           .after = {.updates = 200},
-          .valid_freq = {.updates = 30}};
+          .valid_freq = {.updates = 30},
+          .checkpoints = {KeepCheckpoints::kBest, 2}};
 }
 
 struct Kind {

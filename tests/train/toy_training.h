@@ -3,6 +3,7 @@
 #define PIPEFORMER_TESTS_TRAIN_TOY_TRAINING_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -51,6 +52,24 @@ class ToyTraining {
       }
     }
     return losses;
+  }
+
+  // Weights of all pairs, for the updates to come.
+  void Weigh(std::vector<float> weights) {
+    weights_ = std::move(weights);
+    corpus_.weights = weights_;
+  }
+
+  // Every target piece comes from the source piece of its number.
+  void AlignAsCopies() {
+    link_offsets_.assign(1, 0);
+    for (int64_t s = 0; s < corpus_.size(); ++s) {
+      const auto pieces = static_cast<int32_t>(corpus_.target[s].size());
+      for (int32_t t = 0; t < pieces; ++t) links_.push_back({t, t});
+      link_offsets_.push_back(static_cast<int64_t>(links_.size()));
+    }
+    corpus_.links = links_;
+    corpus_.link_offsets = link_offsets_;
   }
 
   // A copy of all parameters.
@@ -105,6 +124,9 @@ class ToyTraining {
   }
 
   TestCorpus memory_;
+  std::vector<float> weights_;
+  std::vector<Link> links_;
+  std::vector<int64_t> link_offsets_;
   PairCorpus corpus_;
   Transformer network_;
   WorkerPool pool_;

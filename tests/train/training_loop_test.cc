@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lib/train/divergence.h"
 #include "tests/train/toy_training.h"
 
 namespace pipeformer {
@@ -22,12 +23,19 @@ class Diary : public TrainingListener {
     rates.push_back(report.learning_rate);
     share = report.share_done;
   }
-  double Validate(const TrainingPosition&) override {
+  std::vector<double> Validate(const TrainingPosition&) override {
     validated.push_back(trainer_.state().step);
-    return quality ? quality(validated.size()) : 0;
+    const double value = quality ? quality(validated.size()) : 0;
+    return {value, second ? second(validated.size()) : value};
   }
-  void Validated(const TrainingPosition& position, bool is_best) override {
-    best.push_back(is_best);
+  void Validated(const TrainingPosition& position,
+                 const std::vector<bool>& is_best) override {
+    best.push_back(is_best[0]);
+    second_best.push_back(is_best[1]);
+    last = position;
+  }
+  void Save(const TrainingPosition& position) override {
+    saved.push_back(trainer_.state().step);
     last = position;
   }
   bool Interrupted() override {
@@ -37,13 +45,13 @@ class Diary : public TrainingListener {
     return 1.5 * static_cast<double>(trainer_.state().step - first_);
   }
 
-  std::vector<int64_t> steps, validated;
+  std::vector<int64_t> steps, validated, saved;
   std::vector<double> losses, rates;
-  std::vector<bool> best;
+  std::vector<bool> best, second_best;
   TrainingPosition last;
   double share = 0;
   int64_t interrupt_after = 1 << 30;
-  std::function<double(size_t)> quality;
+  std::function<double(size_t)> quality, second;  // of the nth validation
 
  private:
   Trainer& trainer_;
@@ -125,7 +133,7 @@ TEST_F(TrainingLoop, StopsEarlyWhenNothingGetsBetter) {
   EXPECT_EQ(diary_.best, (std::vector<bool>{true, true, false, false, false}));
   EXPECT_TRUE(position_.stopped_early);
   EXPECT_EQ(position_.stalled, 3);
-  EXPECT_EQ(position_.best, 5);
+  EXPECT_EQ(position_.best[0], 5);
   // What has stopped early stays so.
   EXPECT_TRUE(Run(options));
   EXPECT_EQ(diary_.steps.size(), 5u);
@@ -135,6 +143,80 @@ TEST_F(TrainingLoop, NoValueIsBetterThanNone) {
   diary_.quality = [](size_t) { return -1e9; };
   EXPECT_TRUE(Run(Options({.updates = 2}, {.updates = 1})));
   EXPECT_EQ(diary_.best, (std::vector<bool>{true, false}));
+}
+
+TEST_F(TrainingLoop, EachMetricHasItsOwnBest) {
+  const std::vector<double> first = {1, 3, 2, 3}, second = {-4, -5, -1, -1};
+  diary_.quality = [&](size_t n) { return first[n - 1]; };
+  diary_.second = [&](size_t n) { return second[n - 1]; };
+  EXPECT_TRUE(Run(Options({.updates = 4}, {.updates = 1})));
+  EXPECT_EQ(diary_.best, (std::vector<bool>{true, true, false, false}));
+  EXPECT_EQ(diary_.second_best, (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(position_.best, (std::vector<double>{3, -1}));
+  EXPECT_EQ(position_.stalled, 2);  // by the first one
+}
+
+TEST_F(TrainingLoop, AValueThatIsNotFiniteIsNeverTheBest) {
+  diary_.quality = [](size_t n) { return n == 2 ? 1.0 : std::nan(""); };
+  EXPECT_TRUE(Run(Options({.updates = 3}, {.updates = 1})));
+  EXPECT_EQ(diary_.best, (std::vector<bool>{false, true, false}));
+}
+
+TEST_F(TrainingLoop, SavesBetweenValidations) {
+  LoopOptions options = Options({.updates = 12}, {.updates = 5});
+  options.save_freq = {.updates = 2};
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.validated, (Steps{5, 10, 12}));
+  EXPECT_EQ(diary_.saved, (Steps{2, 4, 7, 9, 12}));  // two after 5 and 10 too
+}
+
+// An update takes one and a half seconds here. Where a training stands must
+// not depend on them unless it is to end or validate by time.
+TEST_F(TrainingLoop, SavesByTheClockWithoutKeepingIt) {
+  LoopOptions options = Options({.updates = 7}, {.updates = 100});
+  options.save_freq = {.seconds = 4};
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.saved, (Steps{3, 6}));
+  EXPECT_EQ(position_.seconds, 0);
+}
+
+// What is saved on the way is all that another run needs, whenever it was.
+TEST_F(TrainingLoop, GoesOnFromEverySave) {
+  LoopOptions options = Options({.updates = 30}, {.updates = 4});
+  options.checkpoints = {KeepCheckpoints::kLast, 3};
+  options.save_freq = {.updates = 1};
+  EXPECT_TRUE(Run(options));
+  for (const int64_t at : {1, 3, 11, 12, 13, 24, 29}) {
+    ToyTraining other({.dropout = 0.1f});
+    Diary diary(other.trainer());
+    diary.interrupt_after = at;
+    TrainingPosition position;
+    RunTraining(other.trainer(), other.corpus(), options, diary, position);
+    Diary rest(other.trainer());
+    TrainingPosition saved = diary.last;
+    RunTraining(other.trainer(), other.corpus(), options, rest, saved);
+    EXPECT_EQ(other.Values(), toy_.Values()) << at;
+    EXPECT_EQ(saved.checkpoints, position_.checkpoints) << at;
+    EXPECT_EQ(saved.best, position_.best) << at;
+    EXPECT_EQ(saved.stalled, position_.stalled) << at;
+  }
+}
+
+TEST_F(TrainingLoop, KeepsTheLastCheckpoints) {
+  LoopOptions options = Options({.updates = 9}, {.updates = 2});
+  options.checkpoints = {KeepCheckpoints::kLast, 3};
+  diary_.quality = [](size_t n) { return static_cast<double>(n); };
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(position_.checkpoints,
+            (std::vector<Checkpoint>{{6, 3}, {8, 4}, {9, 5}}));
+}
+
+TEST_F(TrainingLoop, DoesNotSaveWhatDiverged) {
+  LoopOptions options = Options({.updates = 9}, {.updates = 1});
+  options.schedule.learning_rate = 1e38;
+  EXPECT_THROW(Run(options), Divergence);
+  EXPECT_TRUE(diary_.validated.empty());
+  EXPECT_TRUE(diary_.saved.empty());
 }
 
 TEST_F(TrainingLoop, AnInterruptedRunGoesOnWhereItStood) {
@@ -148,6 +230,7 @@ TEST_F(TrainingLoop, AnInterruptedRunGoesOnWhereItStood) {
     EXPECT_FALSE(Run(options));
     EXPECT_EQ(toy_.trainer().state().step, at);
     EXPECT_FALSE(position_.stopped_early);
+    EXPECT_EQ(diary_.saved.back(), at);
   }
   diary_.interrupt_after = 1 << 30;
   EXPECT_TRUE(Run(options));
@@ -158,6 +241,34 @@ TEST_F(TrainingLoop, AnInterruptedRunGoesOnWhereItStood) {
   EXPECT_EQ(position_.epoch, end.epoch);
   EXPECT_EQ(position_.batch, end.batch);
   EXPECT_EQ(position_.validations, end.validations);
+}
+
+// Field case res-epoch-edge: after the last batch of an epoch comes the first
+// of the next one.
+TEST_F(TrainingLoop, GoesOnAfterTheLastBatchOfAnEpoch) {
+  const LoopOptions options = Options({.epochs = 2}, {.epochs = 1});
+  const int64_t n = UpdatesPerEpoch(toy_.corpus(), options);
+  diary_.interrupt_after = n;
+  EXPECT_FALSE(Run(options));
+  EXPECT_EQ(position_.epoch, 1);
+  EXPECT_EQ(position_.batch, 0);
+  diary_.interrupt_after = 1 << 30;
+  EXPECT_TRUE(Run(options));
+  EXPECT_EQ(diary_.steps.size(), static_cast<size_t>(2 * n));
+  EXPECT_EQ(diary_.validated, (Steps{n, 2 * n}));
+}
+
+// Field cases res-lr and res-step: step and rate go on.
+TEST_F(TrainingLoop, TheRateGoesOnAfterAnInterruption) {
+  LoopOptions options = Options({.updates = 201}, {.updates = 1000});
+  options.schedule = {.learning_rate = 1e-3, .warmup_updates = 100};
+  diary_.interrupt_after = 150;
+  EXPECT_FALSE(Run(options));
+  Diary second(toy_.trainer());
+  EXPECT_TRUE(
+      RunTraining(toy_.trainer(), toy_.corpus(), options, second, position_));
+  EXPECT_EQ(second.steps.front(), 151);
+  EXPECT_NEAR(second.rates[200 - 151], 7.071068e-4, 1e-10);
 }
 
 // Interrupted when all updates are made: the end must not be forgotten.

@@ -168,6 +168,7 @@ int Report(const ToolSpec& spec, ExitCode code, const std::string& message) {
 
 int ToolMain(int argc, char** argv, const ToolSpec& spec) {
   std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error
   OccupyStandardStreams();
   try {
     return static_cast<int>(Run({argv + 1, argv + argc}, spec));

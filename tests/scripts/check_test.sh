@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# scripts/check: the short form of each passes, and says FAILED, with exit code
+# 1, of a `train` that does not keep its promise.
+set -euo pipefail
+programs=$PWD
+. "$(dirname "$0")/source_tree.sh"
+tmp=$(mktemp -d)
+trap 'rm -r "$tmp"' EXIT
+
+passes() {
+  scripts/check/"$@" > "$tmp/out" 2>&1 && grep -q '^passed: ' "$tmp/out" ||
+    fault "$1: $(cat "$tmp/out")"
+}
+passes kill-train --programs "$programs" --updates 150 --kills 6 --seed 5
+passes full-disk --programs "$programs" --updates 60 --quick --seed 5
+
+# A training whose outcome depends on whether it was interrupted: this one puts
+# a file beside the model when it resumes.
+mkdir -p "$tmp/tools"
+ln -s "$programs"/tools/* "$tmp/tools"
+rm "$tmp/tools/train"
+cat > "$tmp/tools/train" << EOF
+#!/usr/bin/env bash
+[ ! -e model.safetensors.state ] || echo > model.safetensors.resumed
+exec "$programs/tools/train" "\$@"
+EOF
+chmod +x "$tmp/tools/train"
+for check in kill-train full-disk; do
+  status=0
+  scripts/check/$check --programs "$tmp" --updates 30 --seed 5 > "$tmp/out" 2>&1 || status=$?
+  [ "$status" -eq 1 ] && grep -q '^FAILED: ' "$tmp/out" ||
+    fault "$check did not notice, exit code $status: $(cat "$tmp/out")"
+done
+finish
