@@ -19,7 +19,11 @@ void Append(const PackedIds& from, PackedIds& to) {
 SubwordSampler::SubwordSampler(const TrainingData& data,
                                const VocabularyPair& vocabularies,
                                const SubwordSampling& options, WorkerPool& pool)
-    : data_(data), vocabularies_(vocabularies), options_(options), pool_(pool) {
+    : data_(data),
+      best_(data.corpus()),
+      vocabularies_(vocabularies),
+      options_(options),
+      pool_(pool) {
   if ((options.source_alpha > 0 && !vocabularies.source->CanSample()) ||
       (options.target_alpha > 0 && !vocabularies.target->CanSample())) {
     ThrowUsage(

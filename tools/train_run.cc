@@ -5,8 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "formats/input.h"
-#include "formats/model_config.h"
 #include "formats/model_file.h"
 #include "formats/sha256.h"
 #include "formats/tensor_file.h"
@@ -19,6 +17,7 @@
 #include "tools/train_estimate.h"
 #include "tools/train_report.h"
 #include "tools/train_together.h"
+#include "tools/train_vocabularies.h"
 #include "tools/training_data.h"
 #include "tools/translation.h"
 #include "tools/validator.h"
@@ -27,19 +26,6 @@ namespace pipeformer {
 namespace {
 
 constexpr int64_t kMaxValidationLength = 2000;  // pieces of either side
-
-VocabularyPair LoadVocabularies(const std::vector<std::string>& files) {
-  constexpr size_t kMaxBytes = size_t{1} << 30;
-  const auto load = [](const std::string& file) {
-    auto vocabulary = std::make_shared<const Vocabulary>(
-        ReadAll(*OpenInput(file), kMaxBytes), file);
-    CheckSentenceEnds(*vocabulary, file);
-    return vocabulary;
-  };
-  const auto source = load(files[0]);
-  const bool joint = files.size() == 1 || files[0] == files[1];
-  return {source, joint ? source : load(files[1])};
-}
 
 std::string LeftOut(const TrainingData& data) {
   const std::string weightless =
@@ -59,10 +45,10 @@ class TrainRun : public TrainingListener {
         ranks_(ranks),
         processes_(ranks.communicator()),
         checkpoints_(settings, ranks.is_first() && !settings.dry_run
-                                   ? Checkpoints::Role::kWriter
-                                   : Checkpoints::Role::kReader),
+                                   ? FileAccess::kWrite
+                                   : FileAccess::kRead),
         pool_(static_cast<int>(tool.options().threads)),
-        vocabularies_(LoadVocabularies(settings.vocabs)) {
+        vocabularies_(LoadVocabularies(settings)) {
     ReadData();
     BuildNetwork();
   }
@@ -70,22 +56,18 @@ class TrainRun : public TrainingListener {
   void Run() {
     identity_ = Identity();
     if (settings_.dry_run) return Estimate();
-    if (settings_.restart) checkpoints_.RemoveState();
     const bool resumes = !settings_.restart && checkpoints_.HasState();
     CheckSameTraining(identity_, settings_.model + ".state",
                       resumes ? StateIs::kThere : StateIs::kMissing, ranks_);
+    if (settings_.restart) checkpoints_.RemoveState();
     if (resumes) Resume();
     trainer_->CheckAgreement();
     checkpoints_.RemoveOthers(position_);  // left by a run that was killed
-    tool_.Log({{"event", "begin"},
-               {"step", step()},
-               {"parameters", network_->parameters().size()},
-               {"updates_per_epoch", updates_per_epoch_},
-               {"processes", processes_.size()}});
+    LogBegin();
     InterruptFlag::Install();
     report_.emplace(tool_, ranks_);  // its clock is the training's
     const bool complete = Train();
-    Any(processes_, true);  // all that is saved is there for all
+    Any(processes_, false);  // all wait until the first one has written
     if (complete) {
       if (!position_.checkpoints.empty()) AverageCheckpoints();
       return;
@@ -178,18 +160,8 @@ class TrainRun : public TrainingListener {
   }
 
   void BuildNetwork() {
-    TransformerConfig& config = settings_.network;
-    config.source_vocab = vocabularies_.source->size();
-    config.target_vocab = vocabularies_.target->size();
-    config.tied_embeddings =
-        settings_.tied_embeddings.value_or(vocabularies_.joint());
-    if (config.tied_embeddings && !vocabularies_.joint()) {
-      ThrowUsage("--tied-embeddings-all true needs one joint vocabulary");
-    }
-    if (config.is_language_model() && !vocabularies_.joint()) {
-      ThrowUsage("--type transformer-lm needs one joint vocabulary");
-    }
-    CheckConfig(config, "options");
+    FitNetwork(vocabularies_, settings_);
+    const TransformerConfig& config = settings_.network;
     network_ = std::make_unique<Transformer>(config);
     network_->parameters().Allocate();
     network_->parameters().Initialize(tool_.options().seed);
@@ -225,6 +197,14 @@ class TrainRun : public TrainingListener {
          .ranks = ranks_});
     for (const auto& line : EstimateLines(estimate)) tool_.Note(line);
     if (ranks_.is_first()) tool_.output().Write(estimate.dump() + "\n");
+  }
+
+  void LogBegin() {
+    tool_.Log({{"event", "begin"},
+               {"step", step()},
+               {"parameters", network_->parameters().size()},
+               {"updates_per_epoch", updates_per_epoch_},
+               {"processes", processes_.size()}});
   }
 
   void Resume() {

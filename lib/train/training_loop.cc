@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "lib/base/error.h"
 #include "lib/base/random.h"
 
 namespace pipeformer {
@@ -33,6 +34,7 @@ class Loop {
     while (!position_.stopped_early) {
       listener_.BeginEpoch(position_.epoch);
       const EpochBatches epoch = Epoch(position_.epoch);
+      Check(!epoch.empty(), "an epoch of no pairs");
       updates_per_epoch_ = static_cast<double>(epoch.size());
       if (!saved_) saved_ = SavingProgress();
       while (position_.batch < static_cast<int64_t>(epoch.size())) {
