@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ class PackedPairs {
   // is asked once, in order.
   using Ids = std::span<const int32_t>;
   void Keep(const std::function<bool(Ids source, Ids target)>& keeps);
+
+  // Memory held beside the files.
+  size_t bytes() const {
+    return kept_ ? kept_->size() * sizeof(kept_->front()) : 0;
+  }
 
   // What is kept.
   PairCorpus corpus() const { return List(kept_); }

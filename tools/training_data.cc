@@ -43,7 +43,6 @@ TrainingData::TrainingData(Tool& tool, const DataSource& source,
   } else {
     for (const std::string& file : files) ReadLines(file, source.from);
   }
-  EncodeWaiting();
   if (notes_) notes_->Finish();
 }
 
@@ -71,6 +70,21 @@ std::string TrainingData::Hash() const {
   return hash.HexDigest();
 }
 
+int64_t TrainingData::bytes() const {
+  const auto of = [](const auto& list) {
+    return list.size() * sizeof(list.front());
+  };
+  size_t sum = of(weights_) + of(links_) + of(link_offsets_);
+  for (const PackedIds* side : {&source_, &target_}) {
+    sum += of(side->ids) + of(side->offsets);
+  }
+  if (packed_) sum += packed_->bytes();
+  for (const auto* texts : {&source_text_, &target_text_}) {
+    for (const std::string& text : *texts) sum += sizeof(text) + text.size();
+  }
+  return static_cast<int64_t>(sum);
+}
+
 void TrainingData::ReadLines(const std::string& file, const std::string& from) {
   LineReader reader(OpenInput(file), tool_.options().invalid_utf8);
   places_.BeginFile(reader.name(), Numbering::kLines);
@@ -89,6 +103,7 @@ void TrainingData::ReadLines(const std::string& file, const std::string& from) {
       tool_.BadRecord(error.what());
     }
   }
+  EncodeWaiting();  // before the next file begins
 }
 
 void TrainingData::WaitLine(const std::string& text, const std::string& from,
@@ -126,7 +141,7 @@ void TrainingData::ReadParallel(const std::string& source,
     Line from, to;
     const bool has_source = sources.Next(&from);
     const bool has_target = targets.Next(&to);
-    if (!has_source && !has_target) return;
+    if (!has_source && !has_target) break;
     if (has_source != has_target) {
       const int64_t more =
           count + 1 + CountLines(has_source ? sources : targets);
@@ -145,6 +160,7 @@ void TrainingData::ReadParallel(const std::string& source,
       tool_.BadRecord(from.error.empty() ? to.error : from.error);
     }
   }
+  EncodeWaiting();
 }
 
 void TrainingData::OpenPacked(const std::vector<std::string>& files) {

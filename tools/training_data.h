@@ -66,6 +66,9 @@ class TrainingData {
   int64_t num_long() const { return num_long_; }
   int64_t num_weightless() const { return num_weightless_; }
 
+  // Memory held for the pairs; mapped files do not count.
+  int64_t bytes() const;
+
   // Where the pairs stand.
   const PairPlaces& places() const { return places_; }
 

@@ -56,6 +56,13 @@ class Tape {
 
   size_t size() const { return steps_.size(); }
 
+  // Memory held for gradients.
+  size_t gradient_bytes() const {
+    size_t bytes = 0;
+    for (const Arena& arena : gradients_) bytes += arena.capacity();
+    return bytes;
+  }
+
  private:
   struct Recorded {
     void* self;

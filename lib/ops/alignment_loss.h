@@ -29,8 +29,9 @@ struct AlignmentLossOptions {
 //   d_weights  as group.weights: [heads, queries, PaddedKeys(keys)]
 // Requires: the group has weights; links name its queries and keys.
 // Source: Chen et al. 2016 (Guided Alignment Training for Topic-Aware Neural
-// Machine Translation), section 3.2, for both costs, there of one attention;
-// Garg et al. 2019, section 4, guide one head. The mean of all heads is what
+// Machine Translation), both costs, there of the one attention of a recurrent
+// network; Garg et al. 2019 (Jointly Learning to Align and Translate with
+// Transformer Models) guide one head. Here it is the mean of all heads, which
 // alignments are read from afterwards.
 double AlignmentLoss(const AttentionGroup& group, std::span<const Link> links,
                      const AlignmentLossOptions& options, float* d_weights);

@@ -291,7 +291,9 @@ int64_t Trainer::gradient_bytes() const {
 
 int64_t Trainer::activation_bytes() const {
   size_t bytes = 0;
-  for (const auto& worker : workers_) bytes += worker->arena.capacity();
+  for (const auto& worker : workers_) {
+    bytes += worker->arena.capacity() + worker->tape.gradient_bytes();
+  }
   return static_cast<int64_t>(bytes);
 }
 

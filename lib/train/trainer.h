@@ -71,14 +71,13 @@ class Trainer {
           const TrainerOptions& options, const Workforce& workforce);
   ~Trainer();
 
-  // One update over the pairs of `batch`, the same in all processes, down the
-  // mean loss of a piece:
+  // One update over the pairs of `batch`, down the mean loss of a piece:
   //   sum over pairs of weight * loss / sum over pairs of weight * pieces,
   // so that weight 2 is the pair twice. (Marian's --data-weighting divides by
   // the pieces without weights.) Of pairs with an alignment the loss has a
-  // second part, see guided_alignment.h. Throws Divergence, naming the first of
-  // weights, loss and gradients that is not finite; the model is then as
-  // before.
+  // second part, see guided_alignment.h. All processes call it with the same
+  // batch. Throws Divergence, naming the first of weights, loss and gradients
+  // that is not finite; the model is then as before.
   UpdateResult Update(const Batch& batch, double learning_rate);
 
   // Throws Divergence where the last update left a weight, a moment or an
