@@ -49,11 +49,11 @@ bool IsUpdateFile(std::string_view name, const std::string& model) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const TrainSettings& settings, FileAccess access)
-    : settings_(settings), access_(access) {
+Checkpoints::Checkpoints(const TrainSettings& settings, Role role)
+    : settings_(settings), writes_(role == Role::kWriter) {
   CheckModelPath(settings.model);
   CheckInitModel(settings.init_model, settings.model);
-  if (!writes()) return;
+  if (!writes_) return;
   OutputFile probe(settings.model);  // created and, not committed, removed
   RemoveUnfinished(settings.model);
 }
@@ -61,7 +61,7 @@ Checkpoints::Checkpoints(const TrainSettings& settings, FileAccess access)
 bool Checkpoints::HasState() const { return fs::exists(StateFile()); }
 
 void Checkpoints::RemoveState() const {
-  if (!writes()) return;
+  if (!writes_) return;
   std::error_code error;
   if (fs::remove(StateFile(), error) || !error) return;
   throw Error(ExitCode::kCannotCreate,
@@ -87,7 +87,7 @@ void Checkpoints::WriteModels(const Transformer& network,
                               const VocabularyPair& vocabularies,
                               const TrainingPosition& position, int64_t step,
                               const std::vector<bool>& is_best) const {
-  if (!writes()) return;
+  if (!writes_) return;
   if (IsKept(position.checkpoints, step)) {
     pipeformer::WriteModel(network, vocabularies, UpdateFile(step));
   }
@@ -103,7 +103,7 @@ void Checkpoints::WriteModels(const Transformer& network,
 
 void Checkpoints::WriteModel(const Transformer& network,
                              const VocabularyPair& vocabularies) const {
-  if (!writes()) return;
+  if (!writes_) return;
   pipeformer::WriteModel(network, vocabularies, settings_.model);
 }
 
@@ -111,13 +111,13 @@ void Checkpoints::WriteState(const TrainingIdentity& identity,
                              const Transformer& network,
                              const OptimizerState& optimizer,
                              const TrainingPosition& position) const {
-  if (!writes()) return;
+  if (!writes_) return;
   WriteTrainingState(network.parameters(), optimizer, position, identity,
                      StateFile());
 }
 
 void Checkpoints::RemoveOthers(const TrainingPosition& position) const {
-  if (!writes() || settings_.checkpoints.count == 0) return;
+  if (!writes_ || settings_.checkpoints.count == 0) return;
   std::set<std::string> kept;
   for (const Checkpoint& c : position.checkpoints) {
     kept.insert(fs::path(UpdateFile(c.step)).filename());

@@ -20,16 +20,16 @@
 
 namespace pipeformer {
 
-// Of several processes that train together one writes; where the others would
-// write, they do nothing.
-enum class FileAccess { kRead, kWrite };
-
 class Checkpoints {
  public:
-  // With kWrite: removes what a killed run left unfinished beside --model.
-  // Throws Error where --model cannot be written (73) or is no good name (64):
-  // now, and not after hours. Requires: all that is named outlives this object.
-  Checkpoints(const TrainSettings& settings, FileAccess access);
+  // Of several processes that train together one writes and removes; for the
+  // others, and where nothing is to be written, these functions do nothing.
+  enum class Role { kWriter, kReader };
+
+  // Removes what a killed run left unfinished beside --model. Throws Error
+  // where --model cannot be written (73) or is no good name (64): now, and not
+  // after hours. Requires: all that is named outlives this object.
+  Checkpoints(const TrainSettings& settings, Role role);
 
   // Whether there is a state to resume from.
   bool HasState() const;
@@ -71,10 +71,8 @@ class Checkpoints {
   std::string BestFile(size_t metric) const;
   std::string UpdateFile(int64_t step) const;
 
-  bool writes() const { return access_ == FileAccess::kWrite; }
-
   const TrainSettings& settings_;
-  FileAccess access_;
+  const bool writes_;
 };
 
 }  // namespace pipeformer

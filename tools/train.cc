@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
            "continues a run that was stopped, and ends as if it had not been.\n"
            "SIGINT and SIGTERM save and then end it (exit code 130 or 143).\n"
            "Under mpirun several processes share each batch and train the "
-           "same network.",
+           "same\n"
+           "network.",
        .usage = {"train --train-sets FILE... --vocabs V [V] --model FILE "
                  "[options]",
                  "paste en de | train --vocabs V --model FILE [options]"},

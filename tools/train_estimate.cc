@@ -67,15 +67,6 @@ int64_t Bytes(size_t count, size_t size) {
   return static_cast<int64_t>(count * size);
 }
 
-// With an end symbol for each sentence.
-int64_t NumTokens(const IdList& side) {
-  int64_t count = side.size();
-  for (int64_t s = 0; s < side.size(); ++s) {
-    count += static_cast<int64_t>(side[s].size());
-  }
-  return count;
-}
-
 // Requires: the trainer has made updates, so that its memory is what it needs.
 Json Memory(const PreparedTraining& training) {
   const OptimizerState& state = training.trainer.state();
@@ -111,6 +102,13 @@ Json EstimateTraining(const PreparedTraining& training) {
   const PairCorpus corpus = training.pairs.corpus();
   const bool sentences =
       training.settings.network.trained_on == TrainedOn::kSentences;
+  const auto tokens = [](const IdList& side) {
+    int64_t count = side.size();  // the end symbols
+    for (int64_t s = 0; s < side.size(); ++s) {
+      count += static_cast<int64_t>(side[s].size());
+    }
+    return count;
+  };
   const int64_t updates_per_epoch = UpdatesPerEpoch(corpus, training.loop);
   const Calibration calibration = Calibrate(training);
   const double seconds_per_update =
@@ -122,8 +120,8 @@ Json EstimateTraining(const PreparedTraining& training) {
                              ? static_cast<double>(after.updates)
                              : after.seconds / seconds_per_update;
   return {{"pairs", corpus.size()},
-          {"source_tokens", sentences ? 0 : NumTokens(corpus.source)},
-          {"target_tokens", NumTokens(corpus.target)},
+          {"source_tokens", sentences ? 0 : tokens(corpus.source)},
+          {"target_tokens", tokens(corpus.target)},
           {"blank", training.pairs.num_blank()},
           {"too_long", training.pairs.num_long()},
           {"validation_pairs", training.num_validation_pairs},

@@ -45,8 +45,8 @@ class TrainRun : public TrainingListener {
         ranks_(ranks),
         processes_(ranks.communicator()),
         checkpoints_(settings, ranks.is_first() && !settings.dry_run
-                                   ? FileAccess::kWrite
-                                   : FileAccess::kRead),
+                                   ? Checkpoints::Role::kWriter
+                                   : Checkpoints::Role::kReader),
         pool_(static_cast<int>(tool.options().threads)),
         vocabularies_(LoadVocabularies(settings)) {
     ReadData();
@@ -63,11 +63,15 @@ class TrainRun : public TrainingListener {
     if (resumes) Resume();
     trainer_->CheckAgreement();
     checkpoints_.RemoveOthers(position_);  // left by a run that was killed
-    LogBegin();
+    tool_.Log({{"event", "begin"},
+               {"step", step()},
+               {"parameters", network_->parameters().size()},
+               {"updates_per_epoch", updates_per_epoch_},
+               {"processes", processes_.size()}});
     InterruptFlag::Install();
     report_.emplace(tool_, ranks_);  // its clock is the training's
     const bool complete = Train();
-    Any(processes_, false);  // all wait until the first one has written
+    Any(processes_, true);  // all that is saved is there for all
     if (complete) {
       if (!position_.checkpoints.empty()) AverageCheckpoints();
       return;
@@ -197,14 +201,6 @@ class TrainRun : public TrainingListener {
          .ranks = ranks_});
     for (const auto& line : EstimateLines(estimate)) tool_.Note(line);
     if (ranks_.is_first()) tool_.output().Write(estimate.dump() + "\n");
-  }
-
-  void LogBegin() {
-    tool_.Log({{"event", "begin"},
-               {"step", step()},
-               {"parameters", network_->parameters().size()},
-               {"updates_per_epoch", updates_per_epoch_},
-               {"processes", processes_.size()}});
   }
 
   void Resume() {

@@ -4,11 +4,13 @@
 #define PIPEFORMER_LIB_TRAIN_DIVERGENCE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "lib/base/error.h"
 #include "lib/data/batcher.h"
+#include "lib/nn/parameter.h"
 
 namespace pipeformer {
 
@@ -29,6 +31,11 @@ class Divergence : public Error {
  private:
   Batch batch_;
 };
+
+// The name of the first parameter whose part of `buffer`, which has the size
+// of all of them, is not finite; empty where there is none.
+std::string FirstNotFinite(const ParameterTable& parameters,
+                           std::span<const float> buffer);
 
 }  // namespace pipeformer
 

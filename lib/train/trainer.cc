@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "lib/base/finite.h"
 #include "lib/nn/context.h"
 #include "lib/nn/ragged.h"
 #include "lib/ops/adam.h"
@@ -35,21 +34,6 @@ int64_t NumShards(int64_t rows, int64_t shard_rows, int64_t num_workers) {
   const int64_t unit = std::lcm(num_workers, int64_t{4});
   const int64_t unit_rows = shard_rows * unit;
   return std::max<int64_t>(1, (rows + unit_rows / 2) / unit_rows) * unit;
-}
-
-// The name of the first parameter whose part of `buffer`, which has the size
-// of all of them, is not finite; empty where there is none.
-std::string FirstNotFinite(const ParameterTable& parameters,
-                           std::span<const float> buffer) {
-  std::string name;
-  parameters.ForEachParameter([&](const Parameter& p) {
-    if (name.empty() &&
-        !AllFinite(buffer.subspan(static_cast<size_t>(p.offset),
-                                  static_cast<size_t>(p.size())))) {
-      name = p.name;
-    }
-  });
-  return name;
 }
 
 }  // namespace
@@ -157,21 +141,6 @@ void Trainer::CheckUpdate(const UpdateResult& result,
       step,
       name.empty() ? "the norm of the gradients" : "the gradient of " + name,
       batch);
-}
-
-void Trainer::CheckFinite() const {
-  const ParameterTable& parameters = model_.parameters();
-  const auto check = [&](const char* what, std::span<const float> buffer) {
-    if (buffer.empty()) return;
-    const std::string name = FirstNotFinite(parameters, buffer);
-    if (name.empty()) return;
-    throw Divergence(state_.step, what + name, last_batch_);
-  };
-  check("the parameter ",
-        {parameters.values(), static_cast<size_t>(parameters.size())});
-  check("Adam's first moment of ", state_.first_moment);
-  check("Adam's second moment of ", state_.second_moment);
-  check("the average of ", state_.averages);
 }
 
 void Trainer::RunShards(const Batch& batch, float gradient_scale,
@@ -326,17 +295,6 @@ int64_t Trainer::activation_bytes() const {
     bytes += worker->arena.capacity() + worker->tape.gradient_bytes();
   }
   return static_cast<int64_t>(bytes);
-}
-
-void Trainer::CheckAgreement() {
-  const ParameterTable& parameters = model_.parameters();
-  RequireSame(
-      processes_,
-      std::as_bytes(std::span(parameters.values(),
-                              static_cast<size_t>(parameters.size()))),
-      {.what = "their weights after update " + std::to_string(state_.step),
-       .remedy = "run them on processors of one kind; the last checkpoint is "
-                 "whole"});
 }
 
 }  // namespace pipeformer
