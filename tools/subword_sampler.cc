@@ -70,8 +70,8 @@ Sentence SubwordSampler::Cut(const Vocabulary& vocabulary,
                              Random random) const {
   Sentence cut = vocabulary.SampleEncode(text, alpha, random);
   const auto size = static_cast<int64_t>(cut.ids.size());
-  const bool fits = size > 0 && size <= options_.max_length;
-  return fits ? cut : vocabulary.Encode(text);
+  if (size == 0 || size > options_.max_length) cut.ids.clear();
+  return cut;
 }
 
 void SubwordSampler::CutPair(int64_t pair, Random random, Part& part) const {
@@ -79,11 +79,13 @@ void SubwordSampler::CutPair(int64_t pair, Random random, Part& part) const {
   const bool aligned = !data_.word_links().empty();
   const auto cut = [&](const Vocabulary& vocabulary, const std::string& text,
                        double alpha, const IdList& best, Random chance) {
-    if (alpha > 0) return Cut(vocabulary, text, alpha, chance);
-    if (aligned) return vocabulary.Encode(text);  // with the pieces' places
-    Sentence same;
-    same.ids.assign(best[pair].begin(), best[pair].end());
-    return same;
+    Sentence sentence;
+    if (alpha > 0) sentence = Cut(vocabulary, text, alpha, chance);
+    if (!sentence.ids.empty()) return sentence;
+    // The best cut; links need the places of its pieces too.
+    if (aligned) sentence = vocabulary.Encode(text);
+    sentence.ids.assign(best[pair].begin(), best[pair].end());
+    return sentence;
   };
   const Sentence source =
       cut(*vocabularies_.source, data_.source_text()[at], options_.source_alpha,

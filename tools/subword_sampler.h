@@ -48,6 +48,7 @@ class SubwordSampler {
     std::vector<int64_t> link_offsets;
   };
 
+  // Without ids where the cut does not fit.
   Sentence Cut(const Vocabulary& vocabulary, const std::string& text,
                double alpha, Random random) const;
   void CutPair(int64_t pair, Random random, Part& part) const;

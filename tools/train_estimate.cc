@@ -58,7 +58,7 @@ Calibration Calibrate(const PreparedTraining& training) {
   LoopOptions endless = training.loop;
   endless.after = endless.valid_freq = endless.save_freq = {};
   TrainingPosition position;
-  RunTraining(training.trainer, training.pairs.corpus(), endless, calibration,
+  RunTraining(training.trainer, training.corpus, endless, calibration,
               position);
   return calibration;
 }
@@ -99,7 +99,7 @@ std::string Thousands(double count) {
 }  // namespace
 
 Json EstimateTraining(const PreparedTraining& training) {
-  const PairCorpus corpus = training.pairs.corpus();
+  const PairCorpus& corpus = training.corpus;
   const bool sentences =
       training.settings.network.trained_on == TrainedOn::kSentences;
   const auto tokens = [](const IdList& side) {

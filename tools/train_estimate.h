@@ -19,6 +19,7 @@ namespace pipeformer {
 struct PreparedTraining {
   const TrainSettings& settings;
   const TrainingData& pairs;
+  const PairCorpus& corpus;  // of the first epoch
   int64_t num_validation_pairs = 0;
   const Transformer& network;
   Trainer& trainer;

@@ -52,8 +52,9 @@ std::vector<Option> PairOptions(TrainSettings& s) {
        .help = "cross-entropy or mean squared error (ce)",
        .target =
            [&s](const std::string& text) {
-             s.guided_cost = text == "mse" ? AlignmentCost::kMeanSquare
-                                           : AlignmentCost::kCrossEntropy;
+             for (const auto& [name, cost] : kAlignmentCostNames) {
+               if (text == name) s.guided_cost = cost;
+             }
            }},
       {.name = "guided-alignment-weight",
        .value = "W",

@@ -84,9 +84,8 @@ double TrainReport::Seconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void TrainReport::Updated(const UpdateReport& report, double epochs) {
+void TrainReport::Updated(const UpdateReport& report) {
   latest_ = report;
-  epochs_ = epochs;
   for (Tally* tally : {&since_log_, &since_validation_}) {
     tally->Add(report.result);
     tally->seconds +=
@@ -124,7 +123,7 @@ void TrainReport::LogUpdates() {
   if (since_log_.target_pieces == 0) return;
   nlohmann::ordered_json record = {
       {"step", latest_.step},
-      {"epoch", epochs_},
+      {"epoch", latest_.epochs},
       {"loss", since_log_.MeanLoss()},
       {"learning_rate", latest_.learning_rate},
       {"gradient_norm", latest_.result.gradient_norm},

@@ -30,9 +30,9 @@ class TrainReport {
     StartTimes();
   }
 
-  // After an update; `epochs` passed so far. The log gets one record every
-  // few seconds and before each validation.
-  void Updated(const UpdateReport& report, double epochs);
+  // After an update. The log gets one record every few seconds and before each
+  // validation.
+  void Updated(const UpdateReport& report);
 
   // After a validation, whose time does not count as training; `values` may be
   // empty.
@@ -75,7 +75,6 @@ class TrainReport {
   Clock::time_point last_ = Clock::now();  // end of the last update
   Tally since_log_, since_validation_;
   UpdateReport latest_;
-  double epochs_ = 0;
   double seconds_in_sums_ = 0;  // up to the last update
   double first_share_ = -1;     // done when the first update had been made
   Clock::time_point first_update_;

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "formats/model_file.h"
-#include "formats/sha256.h"
-#include "formats/tensor_file.h"
 #include "formats/training_state.h"
 #include "lib/base/error.h"
 #include "lib/train/divergence.h"
@@ -15,6 +13,7 @@
 #include "tools/subword_sampler.h"
 #include "tools/support/interrupt.h"
 #include "tools/train_estimate.h"
+#include "tools/train_identity.h"
 #include "tools/train_report.h"
 #include "tools/train_together.h"
 #include "tools/train_vocabularies.h"
@@ -54,11 +53,18 @@ class TrainRun : public TrainingListener {
   }
 
   void Run() {
-    identity_ = Identity();
-    if (settings_.dry_run) return Estimate();
+    identity_ = IdentityOf(settings_, {.vocabularies = vocabularies_,
+                                       .train = *train_,
+                                       .valid = valid_ ? &*valid_ : nullptr,
+                                       .seed = tool_.options().seed,
+                                       .num_processes = processes_.size(),
+                                       .num_workers = trainer_->num_workers()});
     const bool resumes = !settings_.restart && checkpoints_.HasState();
-    CheckSameTraining(identity_, settings_.model + ".state",
+    TrainingIdentity together = identity_;
+    together.update(CourseOf(settings_));
+    CheckSameTraining(together, settings_.model + ".state",
                       resumes ? StateIs::kThere : StateIs::kMissing, ranks_);
+    if (settings_.dry_run) return Estimate();
     if (settings_.restart) checkpoints_.RemoveState();
     if (resumes) Resume();
     trainer_->CheckAgreement();
@@ -87,7 +93,8 @@ class TrainRun : public TrainingListener {
   }
 
   void Updated(const UpdateReport& report) override {
-    report_->Updated(report, Epochs());
+    epochs_ = report.epochs;
+    report_->Updated(report);
   }
 
   std::vector<double> Validate(const TrainingPosition&) override {
@@ -103,7 +110,7 @@ class TrainRun : public TrainingListener {
 
   void Validated(const TrainingPosition& position,
                  const std::vector<bool>& is_best) override {
-    report_->Validated(values_, position, step(), Epochs());
+    report_->Validated(values_, position, step(), epochs_);
     checkpoints_.WriteModels(*inference_, vocabularies_, position, step(),
                              is_best);
     Save(position);
@@ -135,6 +142,7 @@ class TrainRun : public TrainingListener {
     corpus_ = train_->corpus();
     if (settings_.sampling.active()) {
       sampler_.emplace(*train_, vocabularies_, settings_.sampling, pool_);
+      BeginEpoch(0);
     }
     RequirePairs("--train-sets", *train_);
     const bool pairs = settings_.network.trained_on == TrainedOn::kPairs;
@@ -194,6 +202,7 @@ class TrainRun : public TrainingListener {
     const auto estimate = EstimateTraining(
         {.settings = settings_,
          .pairs = *train_,
+         .corpus = corpus_,
          .num_validation_pairs = valid_ ? valid_->corpus().size() : 0,
          .network = *network_,
          .trainer = *trainer_,
@@ -205,6 +214,9 @@ class TrainRun : public TrainingListener {
 
   void Resume() {
     checkpoints_.Resume(identity_, *network_, trainer_->state(), position_);
+    epochs_ = static_cast<double>(position_.epoch) +
+              static_cast<double>(position_.batch) /
+                  static_cast<double>(updates_per_epoch_);
     tool_.Note("resuming after update " + std::to_string(step()) +
                (position_.stopped_early ? ", which stopped early" : ""));
   }
@@ -224,7 +236,7 @@ class TrainRun : public TrainingListener {
     checkpoints_.Average(vocabularies_, position_, *inference_);
     inference_->Pack();
     if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
-    report_->Averaged(values_, position_, step(), Epochs());
+    report_->Averaged(values_, position_, step(), epochs_);
     checkpoints_.WriteModel(*inference_, vocabularies_);
   }
 
@@ -239,38 +251,6 @@ class TrainRun : public TrainingListener {
   }
 
   int64_t step() const { return trainer_->state().step; }
-
-  double Epochs() const {
-    return static_cast<double>(position_.epoch) +
-           static_cast<double>(position_.batch) /
-               static_cast<double>(updates_per_epoch_);
-  }
-
-  // What a resumed run must have in common with the one that began.
-  TrainingIdentity Identity() const {
-    TrainingIdentity identity = TrainingIdentity::object();
-    const auto add = [&](const char* what,
-                         const std::vector<std::string>& files,
-                         const std::string& sha256) {
-      identity[what] = IdentityOfFiles(files, sha256);
-    };
-    // What changes other hashes comes before them, so that it is what is named.
-    const std::vector<std::string>& vocabs = settings_.vocabs;
-    add("source vocabulary", {vocabs.front()},
-        Sha256Hex(vocabularies_.source->model()));
-    add("target vocabulary", {vocabs.back()},
-        Sha256Hex(vocabularies_.target->model()));
-    identity.update(OptionIdentity(settings_));
-    identity["--seed"] = tool_.options().seed;
-    identity["processes"] = processes_.size();
-    identity["--threads"] = trainer_->num_workers();
-    const std::string& init = settings_.init_model;
-    add("--init-model", {init},
-        init.empty() ? "" : TensorFile::Open(init).Metadata("sha256.weights"));
-    add("training pairs", settings_.train_sets, train_->Hash());
-    add("validation pairs", settings_.valid_sets, valid_ ? valid_->Hash() : "");
-    return identity;
-  }
 
   Tool& tool_;
   TrainSettings& settings_;
@@ -288,7 +268,8 @@ class TrainRun : public TrainingListener {
   std::unique_ptr<Transformer> inference_;  // packed; validated and saved
   std::optional<Trainer> trainer_;
   LoopOptions loop_;
-  int64_t updates_per_epoch_ = 1;
+  int64_t updates_per_epoch_ = 1;  // of the first epoch
+  double epochs_ = 0;              // trained so far
   TrainingIdentity identity_;
   TrainingPosition position_;
   std::vector<MetricValue> values_;

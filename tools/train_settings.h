@@ -25,6 +25,9 @@ inline constexpr EnumNames<ScheduleKind> kScheduleNames = {
     {"linear", ScheduleKind::kLinear},
     {"constant", ScheduleKind::kConstant}};
 
+inline constexpr EnumNames<AlignmentCost> kAlignmentCostNames = {
+    {"ce", AlignmentCost::kCrossEntropy}, {"mse", AlignmentCost::kMeanSquare}};
+
 struct TrainSettings {
   std::vector<std::string> train_sets = {"-"};
   std::vector<std::string> valid_sets;
@@ -72,10 +75,6 @@ void ApplyTask(int argc, char** argv, TrainSettings& settings);
 // Fills what follows from other settings and throws Error (64) when options
 // contradict each other.
 void CompleteSettings(TrainSettings& settings, uint64_t seed);
-
-// What a resumed training must have in common with the one that began, of the
-// options. Requires: CompleteSettings was called.
-nlohmann::ordered_json OptionIdentity(const TrainSettings& settings);
 
 // "30e", "20Ku", "500u", "4m", "240s", "2h" as a stretch of training.
 // Throws Error (64).

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "formats/input.h"
-#include "formats/sha256.h"
 #include "lib/base/error.h"
 #include "lib/text/word_links.h"
 #include "tools/forced_pairs.h"
@@ -50,31 +49,12 @@ PairNote TrainingData::NextNote(const std::string& place) {
   return notes_ ? notes_->Next(place) : PairNote();
 }
 
-std::string TrainingData::Hash() const {
-  Sha256 hash;
-  const PairCorpus pairs = corpus();
-  for (const IdList* side : {&pairs.source, &pairs.target}) {
-    for (int64_t s = 0; s < side->size(); ++s) {
-      hash.Update(std::as_bytes((*side)[s]));
-    }
-    int64_t offset = 0;
-    hash.Update(std::as_bytes(std::span(&offset, 1)));
-    for (int64_t s = 0; s < side->size(); ++s) {
-      offset += static_cast<int64_t>((*side)[s].size());
-      hash.Update(std::as_bytes(std::span(&offset, 1)));
-    }
-  }
-  hash.Update(std::as_bytes(std::span(weights_)));
-  hash.Update(std::as_bytes(std::span(links_)));
-  hash.Update(std::as_bytes(std::span(link_offsets_)));
-  return hash.HexDigest();
-}
-
 int64_t TrainingData::bytes() const {
   const auto of = [](const auto& list) {
     return list.size() * sizeof(list.front());
   };
   size_t sum = of(weights_) + of(links_) + of(link_offsets_);
+  for (const auto& links : word_links_) sum += sizeof(links) + of(links);
   for (const PackedIds* side : {&source_, &target_}) {
     sum += of(side->ids) + of(side->offsets);
   }

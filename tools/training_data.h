@@ -77,10 +77,6 @@ class TrainingData {
     return word_links_;
   }
 
-  // SHA-256 of all ids, weights and links, for telling corpora apart: the same
-  // in every format.
-  std::string Hash() const;
-
  private:
   // A pair whose sides are sentences, or their texts alone, and its place.
   struct Waiting {

@@ -26,7 +26,8 @@ namespace pipeformer {
 struct Variable {
   Matrix value;
   Matrix grad;
-  bool* has_grad = nullptr;  // whether grad holds a contribution yet
+  bool* has_grad = nullptr;  // whether grad holds a contribution yet; null
+                             // where there is no tape
 
   // How the next contribution is to be written, which grad then holds.
   Write ClaimGrad() const {

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lib/base/error.h"
 #include "lib/nn/profile.h"
 #include "lib/tensor/arena.h"
 
@@ -20,6 +21,11 @@ class Tape {
   // `profile`, which may be null, receives the times of all steps.
   explicit Tape(Profile* profile) : profile_(profile) {}
 
+  // kShared: as EnterRegion says. kApart: every gradient has memory of its own,
+  // which costs more and must change nothing.
+  enum class Gradients { kShared, kApart };
+  explicit Tape(Gradients memory) : memory_(memory) {}
+
   Profile* profile() const { return profile_; }
 
   // Where the gradients of activations lie. Those of a layer are needed only
@@ -28,6 +34,8 @@ class Tape {
   // for layer l of stack s); what lives longer lies outside all regions.
   Arena& gradients() { return gradients_[region_]; }
   void EnterRegion(size_t region) {
+    Check(region < kOutside, "two stacks have regions of two layers each");
+    if (memory_ == Gradients::kApart) return;
     region_ = region;
     gradients().Rewind({});
   }
@@ -72,6 +80,7 @@ class Tape {
   static constexpr size_t kOutside = 4;  // after two regions for each stack
 
   Profile* profile_ = nullptr;
+  Gradients memory_ = Gradients::kShared;
   std::array<Arena, kOutside + 1> gradients_;
   size_t region_ = kOutside;
   std::vector<Recorded> steps_;

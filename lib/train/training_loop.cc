@@ -103,6 +103,7 @@ class Loop {
     CountSeconds();
     position_.validated = false;
     report.share_done = ShareDone();
+    report.epochs = EpochsDone();
     listener_.Updated(report);
   }
 

@@ -55,6 +55,7 @@ struct UpdateReport {
   int64_t step = 0;
   double learning_rate = 0;
   double share_done = 0;  // of the whole training
+  double epochs = 0;      // trained so far
   UpdateResult result;
 };
 

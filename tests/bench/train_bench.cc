@@ -1,12 +1,18 @@
 // Times training steps of one network beside the matrix products they are made
 // of. scripts/bench/train runs it, in turn with other toolkits.
+//
 //   train_bench tiny|small|base LENGTH THREADS
+//
 // reads commands, one a line, and answers each with a line of JSON:
+//
 //   batches  the configuration and the random pairs of all batches, as ids
-//   step     one update over the next batch: `seconds`, `tokens` (of both
-//   sides) floor    the products of that step alone, on all threads: `seconds`
-//   report   `profile`: seconds by operation of all steps but the first,
-//            `memory_bytes`: the most this program has held
+//
+//   step     one update over the next batch: `seconds`, `tokens` of both sides
+//
+//   floor    the products of that step alone, on all threads: `seconds`
+//
+//   report   `profile`, seconds by operation of all steps after the first
+//            round; `memory_bytes`, the most this program has held
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -88,22 +94,22 @@ std::vector<Layer> LayersOf(const TransformerConfig& c, int64_t source_rows,
     layers.push_back({rows, c.d_model, c.ffn_dim});
     layers.push_back({rows, c.ffn_dim, c.d_model});
   };
-  const auto attention = [&](int64_t rows, int64_t memory_rows) {
-    if (rows == memory_rows) {
-      layers.push_back({rows, c.d_model, 3 * c.d_model});
-    } else {
-      layers.push_back({rows, c.d_model, c.d_model});
-      layers.push_back({memory_rows, c.d_model, 2 * c.d_model});
-    }
+  const auto self = [&](int64_t rows) {
+    layers.push_back({rows, c.d_model, 3 * c.d_model});
     layers.push_back({rows, c.d_model, c.d_model});
   };
+  const auto cross = [&] {
+    layers.push_back({target_rows, c.d_model, c.d_model});
+    layers.push_back({source_rows, c.d_model, 2 * c.d_model});
+    layers.push_back({target_rows, c.d_model, c.d_model});
+  };
   for (int64_t l = 0; l < c.encoder_layers; ++l) {
-    attention(source_rows, source_rows);
+    self(source_rows);
     feed_forward(source_rows);
   }
   for (int64_t l = 0; l < c.decoder_layers; ++l) {
-    attention(target_rows, target_rows);
-    attention(target_rows, source_rows);
+    self(target_rows);
+    cross();
     feed_forward(target_rows);
   }
   layers.push_back({target_rows, c.d_model, c.target_vocab});
@@ -111,12 +117,13 @@ std::vector<Layer> LayersOf(const TransformerConfig& c, int64_t source_rows,
 }
 
 // One thread's part of a layer's products, over buffers of `arena`, in pieces
-// of rows whose results stay in the cache. Returns the seconds they took.
+// of rows: many, or so few that the logits of a large vocabulary stay in the
+// cache. Returns the seconds they took.
 double RunProducts(const Layer& layer, Arena& arena) {
-  constexpr int64_t kPieceFloats = 1 << 20;
+  constexpr int64_t kPiece = 512, kPieceOfLogits = 256;
   arena.Rewind({});
-  const int64_t piece = std::clamp<int64_t>(
-      kPieceFloats / std::max(layer.in, layer.out) / 64 * 64, 64, layer.rows);
+  const int64_t piece =
+      std::min(layer.rows, layer.out == kVocab ? kPieceOfLogits : kPiece);
   const Matrix x = arena.NewMatrix(piece, layer.in);
   const Matrix y = arena.NewMatrix(piece, layer.out);
   const Matrix d_x = arena.NewMatrix(piece, layer.in);
@@ -130,7 +137,9 @@ double RunProducts(const Layer& layer, Arena& arena) {
     const int64_t rows = std::min(piece, layer.rows - begin);
     LinearForward(x.Rows(0, rows), weights, nullptr, nullptr, y.Rows(0, rows));
     LinearBackward(x.Rows(0, rows), weights, y.Rows(0, rows),
-                   {.d_src = d_x.Rows(0, rows), .d_weights = d_weights});
+                   {.d_src = d_x.Rows(0, rows),
+                    .write_src = Write::kSet,
+                    .d_weights = d_weights});
   }
   return SecondsSince(start);
 }

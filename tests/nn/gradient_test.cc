@@ -128,9 +128,10 @@ class Gradient : public testing::TestWithParam<Case> {
   }
 
   // The smoothed loss a piece; with `gradients`, its gradient too.
-  double Loss(float* gradients) const {
+  double Loss(float* gradients,
+              Tape::Gradients memory = Tape::Gradients::kShared) const {
     arena_.Rewind({});
-    Tape tape;
+    Tape tape(memory);
     Context context{.arena = arena_, .random = &random_};
     if (gradients != nullptr) {
       context.tape = &tape;
@@ -218,6 +219,34 @@ TEST_P(Gradient, IsTakenAtTheLossThatInferenceSees) {
       static_cast<size_t>(network_->parameters().size()));
   EXPECT_NEAR(Loss(gradients.data()), Loss(nullptr), 1e-6);
 }
+
+// Layers share the memory of their gradients; were one overwritten that is
+// still needed, it would show against gradients that lie apart.
+using SharedMemory = Gradient;
+
+TEST_P(SharedMemory, ChangesNoBitOfAGradient) {
+  const auto size = static_cast<size_t>(network_->parameters().size());
+  std::vector<float> shared(size), apart(size);
+  Loss(shared.data());
+  Loss(apart.data(), Tape::Gradients::kApart);
+  EXPECT_EQ(shared, apart);
+  EXPECT_TRUE(std::any_of(shared.begin(), shared.end(),
+                          [](float x) { return x != 0; }));
+}
+
+// Deep enough that every region is used three times in a pass.
+std::vector<Case> DeepCases() {
+  std::vector<Case> cases = Cases();
+  for (Case& c : cases) {
+    c.config.decoder_layers = 6;
+    if (!c.config.is_language_model()) c.config.encoder_layers = 5;
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(DeepNetworks, SharedMemory,
+                         testing::ValuesIn(DeepCases()),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Networks, Gradient, testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/base/error.h"
+#include "tools/train_identity.h"
 #include "tools/train_settings.h"
 
 namespace pipeformer {
