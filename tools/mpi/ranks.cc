@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <boost/mpi/collectives.hpp>
 #include <boost/mpi/communicator.hpp>
+#include <boost/mpi/datatype.hpp>
 #include <boost/mpi/environment.hpp>
 #include <boost/mpi/timer.hpp>
 #include <cstdlib>
-#include <functional>
 #include <span>
 
 #include "lib/base/error.h"
@@ -53,8 +53,12 @@ class Ranks::Mpi : public Communicator {
       for (size_t begin = 0; begin < values.size(); begin += kMostValues) {
         const auto part =
             values.subspan(begin, std::min(kMostValues, values.size() - begin));
-        mpi::all_reduce(world_, mpi::inplace(part.data()),
-                        static_cast<int>(part.size()), std::plus<Number>());
+        // Boost's own all_reduce in place binds a reference to the mark that
+        // MPI_IN_PLACE is.
+        BOOST_MPI_CHECK_RESULT(
+            MPI_Allreduce,
+            (MPI_IN_PLACE, part.data(), static_cast<int>(part.size()),
+             mpi::get_mpi_datatype<Number>(), MPI_SUM, world_));
       }
     } catch (const mpi::exception& error) {
       throw Error(ExitCode::kInputOutput,
