@@ -102,6 +102,12 @@ bool IsUnfinished(const std::string& name) {
 
 }  // namespace
 
+std::string NextUnfinishedName() {
+  static std::atomic<int> num_named = 0;
+  return kUnfinished + std::to_string(getpid()) + "-" +
+         std::to_string(num_named++);
+}
+
 void RemoveUnfinished(const std::string& path) {
   std::error_code error;
   for (const auto& entry :
@@ -181,13 +187,9 @@ OutputFile::Target OutputFile::Open(const std::string& path) {
 }
 
 OutputFile::Target OutputFile::OpenTemporary(const std::string& path) {
-  static std::atomic<int> num_opened = 0;
   while (true) {
-    // A short name, so that any lawful final name can have one beside it.
-    const std::string temporary = (fs::path(path).parent_path() /
-                                   (kUnfinished + std::to_string(getpid()) +
-                                    "-" + std::to_string(num_opened++)))
-                                      .string();
+    const std::string temporary =
+        (fs::path(path).parent_path() / NextUnfinishedName()).string();
     const int fd =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue;

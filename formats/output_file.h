@@ -29,6 +29,10 @@ class DescriptorBuffer : public std::streambuf {
   std::vector<char> buffer_;
 };
 
+// `.unfinished-PID-N`, another N each time: what a temporary file is called.
+// Short, so that any lawful final name can have one beside it.
+std::string NextUnfinishedName();
+
 // Removes the temporary files in the folder of `path` whose program was killed
 // before it could do so: those that nobody holds open. Never throws; what
 // cannot be removed stays.

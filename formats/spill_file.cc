@@ -1,7 +1,6 @@
 #include "formats/spill_file.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,11 +14,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file in `folder` that no name leads to, or -1.
+// A file in `folder` that no name leads to, or -1. Where the file system makes
+// none without a name, it has for a moment that of an unfinished output.
 int OpenNameless(const std::string& folder) {
-  std::string name = (fs::path(folder) / ".unfinished-XXXXXX").string();
-  const int fd = mkostemp(name.data(), O_CLOEXEC);
-  if (fd >= 0) unlink(name.c_str());
+  constexpr int kMode = 0600;
+  int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
+  if (fd >= 0) return fd;
+  do {
+    const std::string name = (fs::path(folder) / NextUnfinishedName()).string();
+    fd = open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, kMode);
+    if (fd >= 0) unlink(name.c_str());
+  } while (fd < 0 && errno == EEXIST);
   return fd;
 }
 

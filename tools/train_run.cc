@@ -89,7 +89,9 @@ class TrainRun : public TrainingListener {
   }
 
   void BeginEpoch(int64_t number) override {
-    if (sampler_) corpus_ = sampler_->Cut(number);
+    if (!sampler_ || cut_for_ == number) return;
+    corpus_ = sampler_->Cut(number);
+    cut_for_ = number;
   }
 
   void Updated(const UpdateReport& report) override {
@@ -263,6 +265,7 @@ class TrainRun : public TrainingListener {
   std::optional<TrainingData> train_, valid_;
   PairCorpus corpus_;  // of this epoch
   std::optional<SubwordSampler> sampler_;
+  std::optional<int64_t> cut_for_;  // the epoch that corpus_ was cut for
   std::optional<Validator> validator_;
   std::unique_ptr<Transformer> network_;
   std::unique_ptr<Transformer> inference_;  // packed; validated and saved

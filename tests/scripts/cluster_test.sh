@@ -39,6 +39,15 @@ for killed in 137 143; do
   slurm --model m
   expect "$killed" "scontrol requeue 7"
 done
+# Memory that is too small is not tried for ever, a crash not at all.
+play srun 'exit 137'
+SLURM_RESTART_COUNT=5 slurm --model m
+expect 137 "slurm-train: a process was killed again, after 5 restarts; if it ran out of memory, ask for more with --mem"
+for crashed in 134 139; do
+  play srun "exit $crashed"
+  slurm --model m
+  expect "$crashed" ""
+done
 slurm
 expect 64 "saves, and the job queues itself again; so it does where a machine was lost."
 scripts/recipes/slurm-train --model m 2> /dev/null && fault "runs without Slurm"
