@@ -1,7 +1,6 @@
 #include "lib/nn/transformer.h"
 
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "lib/base/error.h"
@@ -202,40 +201,7 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
                           std::span<const int32_t> targets,
                           LossOptions options) const {
   const Timed timed(context.TimeOf(Op::kLoss));
-  LossSum sum;
-  sum.pieces = hidden.rows();
-  sum.weight = options.weights.empty()
-                   ? static_cast<double>(sum.pieces)
-                   : std::accumulate(options.weights.begin(),
-                                     options.weights.end(), 0.0);
-  const auto mark = context.arena.mark();
-  const Matrix logits = context.arena.NewMatrix(
-      std::min(kLogitRows, hidden.rows()), config_.target_vocab);
-  const Write write =
-      context.tape == nullptr ? Write::kSet : hidden.ClaimGrad();
-  for (int64_t begin = 0; begin < hidden.rows(); begin += kLogitRows) {
-    const int64_t rows = std::min(kLogitRows, hidden.rows() - begin);
-    const Matrix x = hidden.value.Rows(begin, rows);
-    const Matrix piece = logits.Rows(0, rows);
-    output_.Apply(context, x, piece);
-    const auto of_piece = [&](auto list) {
-      return list.subspan(static_cast<size_t>(begin),
-                          static_cast<size_t>(rows));
-    };
-    sum.smoothed += CrossEntropyInPlace(
-        piece, of_piece(targets),
-        {.label_smoothing = options.label_smoothing,
-         .gradient_scale = options.gradient_scale,
-         .weights = options.weights.empty() ? options.weights
-                                            : of_piece(options.weights)},
-        &sum.plain);
-    if (context.tape != nullptr) {
-      output_.Backward(context.gradients, x, piece,
-                       hidden.grad.Rows(begin, rows), write);
-    }
-  }
-  context.arena.Rewind(mark);
-  return sum;
+  return OutputLoss(context, output_, hidden, targets, options);
 }
 
 void Transformer::ForEachLogits(Context& context, Variable hidden,

@@ -19,6 +19,7 @@
 #include "lib/nn/decoder_cache.h"
 #include "lib/nn/layers.h"
 #include "lib/nn/linear.h"
+#include "lib/nn/output_loss.h"
 #include "lib/nn/pair_batch.h"
 #include "lib/nn/positions.h"
 #include "lib/nn/ragged.h"
@@ -60,22 +61,6 @@ class TransformerStacks {
   std::unique_ptr<LayerNorm> encoder_norm_, decoder_norm_;  // or null
 };
 
-// Sums over the target pieces of a batch, each times its weight.
-struct LossSum {
-  double smoothed = 0;   // label-smoothed cross-entropy, nats
-  double plain = 0;      // cross-entropy, nats
-  double weight = 0;     // of the pieces: without weights their number
-  int64_t pieces = 0;    // their number
-  double alignment = 0;  // cost of guided alignment (guided_alignment.h)
-};
-
-// How the loss of a batch is taken.
-struct LossOptions {
-  float label_smoothing = 0;
-  float gradient_scale = 1;  // 1 / weight of the whole batch, for the mean
-  std::span<const float> weights = {};  // [rows] or none: 1
-};
-
 class Transformer {
  public:
   // Declares all parameters; they have no values yet.
@@ -110,8 +95,7 @@ class Transformer {
   const Linear& output() const { return output_; }
 
   // The loss of predicting `targets` [rows] from hidden [rows, d_model].
-  // Logits exist only in pieces that fit the cache; with a tape, the gradients
-  // of hidden and of the output layer are added at once.
+  // As OutputLoss.
   LossSum Loss(Context& context, Variable hidden,
                std::span<const int32_t> targets, LossOptions options) const;
 

@@ -12,14 +12,18 @@
 
 #include "hwy/highway.h"
 #include "lib/ops/attention.h"
+#include "lib/ops/panels-inl.h"
 #include "lib/ops/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pipeformer {
 namespace HWY_NAMESPACE {
 
+// Vectors of sums that stay in registers: of 32 with AVX-512, else of 16.
+constexpr int kMaxSums = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+
 // Rows (of queries or keys) whose sums run side by side.
-constexpr int kLargeTile = 8;
+constexpr int kLargeTile = kMaxSums / 2;
 constexpr int kSmallTile = 4;
 
 // Calls run(std::integral_constant<int, R>(), first) for tiles of R rows until
@@ -116,17 +120,10 @@ HWY_INLINE Head HeadOf(Matrix query, const AttentionGroup& g,
 // Writes rows of `head_dim` floats as blocks [head_dim, kKeyBlock], so that
 // one vector holds the same dimension of neighbouring keys.
 template <class RowOf>
-void Pack(int64_t num_keys, int64_t head_dim, RowOf row_of, float* packed) {
-  const int64_t block_size = head_dim * kKeyBlock;
-  for (int64_t j = 0; j < num_keys; ++j) {
-    const float* row = row_of(j);
-    float* to = packed + j / kKeyBlock * block_size + j % kKeyBlock;
-    for (int64_t i = 0; i < head_dim; ++i) to[i * kKeyBlock] = row[i];
-  }
-  for (int64_t j = num_keys; j < PaddedKeys(num_keys); ++j) {
-    float* to = packed + j / kKeyBlock * block_size + j % kKeyBlock;
-    for (int64_t i = 0; i < head_dim; ++i) to[i * kKeyBlock] = 0;
-  }
+HWY_INLINE void Pack(int64_t num_keys, int64_t head_dim, RowOf row_of,
+                     float* packed) {
+  static_assert(kKeyBlock == kPanel);
+  PackPanels(num_keys, head_dim, row_of, packed, head_dim * kPanel);
 }
 
 // dst[r][j] = scale * (rows[r] . key j) for all padded keys j, R rows.
@@ -135,20 +132,34 @@ HWY_INLINE void Products(const float* const* rows, int64_t head_dim,
                          const float* packed, int64_t padded, float scale,
                          float* const* dst) {
   const Lanes d;
-  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t j = 0; j < padded; j += n) {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Lanes()));
+  // As many keys side by side as the registers hold.
+  constexpr int kVectors =
+      std::clamp(kMaxSums / R, 1, static_cast<int>(kKeyBlock) / kLanes);
+  for (int64_t j = 0; j < padded; j += kVectors * kLanes) {
     const float* block =
         packed + j / kKeyBlock * head_dim * kKeyBlock + j % kKeyBlock;
-    hn::Vec<Lanes> sum[R];
-    for (int r = 0; r < R; ++r) sum[r] = hn::Zero(d);
+    hn::Vec<Lanes> sum[R][kVectors];
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+    }
     for (int64_t i = 0; i < head_dim; ++i) {
-      const auto key = hn::Load(d, block + i * kKeyBlock);
+      hn::Vec<Lanes> key[kVectors];
+      for (int v = 0; v < kVectors; ++v) {
+        key[v] = hn::Load(d, block + i * kKeyBlock + v * kLanes);
+      }
       for (int r = 0; r < R; ++r) {
-        sum[r] = hn::MulAdd(hn::Set(d, rows[r][i]), key, sum[r]);
+        const auto x = hn::Set(d, rows[r][i]);
+        for (int v = 0; v < kVectors; ++v) {
+          sum[r][v] = hn::MulAdd(x, key[v], sum[r][v]);
+        }
       }
     }
     for (int r = 0; r < R; ++r) {
-      hn::StoreU(hn::Mul(sum[r], hn::Set(d, scale)), d, dst[r] + j);
+      for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(hn::Mul(sum[r][v], hn::Set(d, scale)), d,
+                   dst[r] + j + v * kLanes);
+      }
     }
   }
 }

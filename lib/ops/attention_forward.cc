@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "lib/ops/attention-inl.h"
 #include "lib/ops/attention.h"
@@ -44,64 +43,79 @@ HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
   }
 }
 
-// The sum of kKeyBlock floats, in one order.
-HWY_INLINE float SumOfBlock(const float* lanes) {
-  const Lanes d;
-  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
-  auto total = hn::Load(d, lanes);
-  for (int64_t j = n; j < kKeyBlock; j += n) {
-    total = hn::Add(total, hn::Load(d, lanes + j));
-  }
-  return hn::GetLane(hn::SumOfLanes(d, total));
+// The softmax of a row with a score that is not a number, or with none above
+// minus infinity: all of it becomes such, or 0.
+HWY_INLINE void ImproperSoftmax(float* row, int64_t visible, int64_t padded,
+                                bool is_number) {
+  std::fill_n(row, padded, 0.0f);
+  if (is_number) return;
+  std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
 }
 
-// Softmax over the first `visible` of `padded` scores; the rest become 0, and
-// so do all where every score is minus infinity. A score that is not a number
-// makes all of them such: it must not pass for a key that is not seen. What
-// lies beyond `visible` is masked in registers: scalars stored between vectors
-// would have to leave the store buffer before they can be loaded.
-HWY_INLINE void Softmax(float* row, int64_t visible, int64_t padded) {
+// Softmax over the first visible[r] of `padded` scores, for R rows side by
+// side, since each is a chain of waits; the rest become 0, and so do all where
+// every score is minus infinity. A score that is not a number makes all of its
+// row such: it must not pass for a key that is not seen. What lies beyond
+// visible[r] is masked in registers: scalars stored between vectors would have
+// to leave the store buffer before they can be loaded.
+template <int R>
+HWY_INLINE void Softmax(float* const* rows, const int64_t* visible,
+                        int64_t padded) {
   const Lanes d;
-  const int64_t n = static_cast<int64_t>(hn::Lanes(d));
-  const auto hidden = hn::Set(d, kHidden);
-  const auto seen = [&](int64_t j) HWY_ATTR {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Lanes()));
+  constexpr int kVectors = static_cast<int>(kKeyBlock) / kLanes;
+  const auto seen = [&](int r, int64_t j) HWY_ATTR {
     return hn::FirstN(
-        d, static_cast<size_t>(std::clamp<int64_t>(visible - j, 0, n)));
+        d, static_cast<size_t>(std::clamp<int64_t>(visible[r] - j, 0, kLanes)));
   };
-  const auto score = [&](int64_t j) HWY_ATTR {
-    return hn::IfThenElse(seen(j), hn::LoadU(d, row + j), hidden);
-  };
-  auto max = hidden;
-  auto no_number = hn::Zero(d);  // all bits of a lane where a score is NaN
-  for (int64_t j = 0; j < padded; j += n) {
-    const auto x = score(j);
-    no_number = hn::Or(no_number, hn::VecFromMask(d, hn::IsNaN(x)));
-    max = hn::Max(max, x);
+  hn::Vec<Lanes> max[R], no_number[R];  // all bits of a lane with a NaN
+  for (int r = 0; r < R; ++r) {
+    max[r] = hn::Set(d, kHidden);
+    no_number[r] = hn::Zero(d);
   }
-  max = hn::MaxOfLanes(d, max);
-  if (!hn::AllTrue(d, hn::Eq(no_number, hn::Zero(d))) ||
-      hn::GetLane(max) == -kHidden) {
-    std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
-    std::fill(row + visible, row + padded, 0.0f);
-    return;
+  for (int64_t j = 0; j < padded; j += kLanes) {
+    for (int r = 0; r < R; ++r) {
+      const auto x = hn::IfThenElse(seen(r, j), hn::LoadU(d, rows[r] + j),
+                                    hn::Set(d, kHidden));
+      no_number[r] = hn::Or(no_number[r], hn::VecFromMask(d, hn::IsNaN(x)));
+      max[r] = hn::Max(max[r], x);
+    }
   }
-  if (hn::GetLane(max) == kHidden) {
-    std::fill_n(row, padded, 0.0f);
-    return;
-  }
+  for (int r = 0; r < R; ++r) max[r] = hn::MaxOfLanes(d, max[r]);
   // Sums run lane by lane over whole blocks, then over the lanes: blocks beyond
-  // `visible` add zeros, so they do not change a bit.
-  HWY_ALIGN float lanes[kKeyBlock] = {};
-  for (int64_t j = 0; j < padded; j += n) {
-    const auto e = hn::IfThenElseZero(
-        seen(j), hn::Exp(d, hn::Sub(hn::LoadU(d, row + j), max)));
-    hn::StoreU(e, d, row + j);
-    float* lane = lanes + j % kKeyBlock;
-    hn::Store(hn::Add(hn::Load(d, lane), e), d, lane);
+  // visible[r] add zeros, so they do not change a bit.
+  hn::Vec<Lanes> sum[R][kVectors];
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
-  const auto inverse = hn::Set(d, 1.0f / SumOfBlock(lanes));
-  for (int64_t j = 0; j < padded; j += n) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, row + j), inverse), d, row + j);
+  for (int64_t j = 0; j < padded; j += kKeyBlock) {
+    for (int v = 0; v < kVectors; ++v) {
+      for (int r = 0; r < R; ++r) {
+        float* x = rows[r] + j + v * kLanes;
+        const auto e = hn::IfThenElseZero(
+            seen(r, j + v * kLanes),
+            ExpOfNegative(d, hn::Sub(hn::LoadU(d, x), max[r])));
+        hn::StoreU(e, d, x);
+        sum[r][v] = hn::Add(sum[r][v], e);
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 1; v < kVectors; ++v) {
+      sum[r][0] = hn::Add(sum[r][0], sum[r][v]);
+    }
+    sum[r][0] = hn::Div(hn::Set(d, 1), hn::SumOfLanes(d, sum[r][0]));
+  }
+  for (int64_t j = 0; j < padded; j += kLanes) {
+    for (int r = 0; r < R; ++r) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, rows[r] + j), sum[r][0]), d, rows[r] + j);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    const float most = hn::GetLane(max[r]);
+    const bool is_number = hn::AllTrue(d, hn::Eq(no_number[r], hn::Zero(d)));
+    if (is_number && std::abs(most) != -kHidden) continue;
+    ImproperSoftmax(rows[r], visible[r], padded, is_number && most == kHidden);
   }
 }
 
@@ -124,9 +138,13 @@ HWY_INLINE void ForwardTile(const Head& h, int64_t t, const float* packed,
   const int64_t visible = h.Visible(t + R - 1);
   const int64_t blocks_end = PaddedKeys(visible);
   Products<R>(rows, h.head_dim, packed, blocks_end, h.scale, scores);
+  int64_t seen[R];
   for (int r = 0; r < R; ++r) {
+    seen[r] = h.Visible(t + r);
     AddBias(h, t + r, relative, scores[r]);
-    Softmax(scores[r], h.Visible(t + r), blocks_end);
+  }
+  Softmax<R>(scores, seen, blocks_end);
+  for (int r = 0; r < R; ++r) {
     std::fill(scores[r] + blocks_end, scores[r] + h.padded, 0.0f);
     if (h.dropout.active()) {
       DropRow(h, t + r, scores[r], dropped + r * h.padded);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "lib/ops/cross_entropy.h"
 #include "lib/ops/simd-inl.h"
@@ -18,57 +17,35 @@ namespace HWY_NAMESPACE {
 float LogSumExpImpl(const float* row, int64_t count) {
   const float max = MaxOf(row, count);
   const float sum = SumOf(count, [&](auto d, int64_t i) HWY_ATTR {
-    return hn::Exp(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
+    return ExpOfNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
   });
   return max + std::log(sum);
 }
 
-// Writes exp(x - max) over the row, so that exp is computed once, and then
-// d_x = scale (softmax - (1 - e) onehot - e / count).
-double CrossEntropyRow(float* row, int64_t count, int32_t target,
-                       CrossEntropyOptions options, double* plain_loss) {
-  const float max = MaxOf(row, count);
-  const float target_logit = row[target];
-  const float mean =
-      SumOf(count,
-            [&](auto d, int64_t i) HWY_ATTR { return hn::LoadU(d, row + i); }) /
-      static_cast<float>(count);
-  const float sum = SumOf(count, [&](auto d, int64_t i) HWY_ATTR {
-    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
-    hn::StoreU(e, d, row + i);
-    return e;
-  });
-  const float lse = max + std::log(sum);
-  const float smoothing = options.label_smoothing;
-  const float scale = options.gradient_scale / sum;
-  const float shift =
-      -options.gradient_scale * smoothing / static_cast<float>(count);
-  ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
-    hn::StoreU(
-        hn::MulAdd(hn::LoadU(d, row + i), hn::Set(d, scale), hn::Set(d, shift)),
-        d, row + i);
-  });
-  row[target] -= options.gradient_scale * (1 - smoothing);
-  *plain_loss += static_cast<double>(lse - target_logit);
-  return static_cast<double>((1 - smoothing) * (lse - target_logit) +
-                             smoothing * (lse - mean));
+void SeeLogitsImpl(Matrix logits, std::span<LogitSum> sums) {
+  const int64_t count = logits.cols;
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    const float* row = logits.Row(r);
+    LogitSum& sum = sums[static_cast<size_t>(r)];
+    const float max = std::max(sum.max, MaxOf(row, count));
+    if (max != sum.max) sum.exps *= std::exp(sum.max - max);
+    sum.max = max;
+    sum.exps += SumOf(count, [&](auto d, int64_t i) HWY_ATTR {
+      return ExpOfNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
+    });
+    sum.logits += SumOf(count, [&](auto d, int64_t i)
+                                   HWY_ATTR { return hn::LoadU(d, row + i); });
+  }
 }
 
-double CrossEntropyInPlaceImpl(Matrix logits, std::span<const int32_t> targets,
-                               CrossEntropyOptions options,
-                               double* plain_loss) {
-  double loss = 0;
-  CrossEntropyOptions row = options;
-  for (int64_t r = 0; r < logits.rows; ++r) {
-    const auto at = static_cast<size_t>(r);
-    const float weight = options.weights.empty() ? 1 : options.weights[at];
-    row.gradient_scale = weight * options.gradient_scale;
-    double plain = 0;
-    loss += weight * CrossEntropyRow(logits.Row(r), logits.cols, targets[at],
-                                     row, &plain);
-    *plain_loss += weight * plain;
-  }
-  return loss;
+// d_x = scale softmax + shift.
+void SoftmaxGradient(float* row, int64_t count, float max, float scale,
+                     float shift) {
+  ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto e =
+        ExpOfNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
+    hn::StoreU(hn::MulAdd(e, hn::Set(d, scale), hn::Set(d, shift)), d, row + i);
+  });
 }
 
 // Puts a candidate into its place among `best`, the last one falls out.
@@ -108,17 +85,58 @@ HWY_AFTER_NAMESPACE();
 namespace pipeformer {
 
 HWY_EXPORT(LogSumExpImpl);
-HWY_EXPORT(CrossEntropyInPlaceImpl);
+HWY_EXPORT(SeeLogitsImpl);
+HWY_EXPORT(SoftmaxGradient);
 HWY_EXPORT(SelectBestImpl);
 
 float LogSumExp(const float* row, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(LogSumExpImpl)(row, count);
 }
 
-double CrossEntropyInPlace(Matrix logits, std::span<const int32_t> targets,
-                           CrossEntropyOptions options, double* plain_loss) {
-  return HWY_DYNAMIC_DISPATCH(CrossEntropyInPlaceImpl)(logits, targets, options,
-                                                       plain_loss);
+void SeeLogits(Matrix logits, int64_t first, std::span<const int32_t> targets,
+               std::span<LogitSum> sums) {
+  HWY_DYNAMIC_DISPATCH(SeeLogitsImpl)(logits, sums);
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    const int64_t place = targets[static_cast<size_t>(r)] - first;
+    if (place < 0 || place >= logits.cols) continue;
+    sums[static_cast<size_t>(r)].target = logits.Row(r)[place];
+  }
+}
+
+double CrossEntropy(std::span<const LogitSum> sums,
+                    const CrossEntropyOptions& options, double* plain_loss) {
+  const double smoothing = options.label_smoothing;
+  double loss = 0;
+  for (size_t r = 0; r < sums.size(); ++r) {
+    const LogitSum& sum = sums[r];
+    const double weight = options.weights.empty() ? 1 : options.weights[r];
+    const double lse = sum.max + std::log(sum.exps);
+    const double mean = sum.logits / static_cast<double>(options.vocabulary);
+    *plain_loss += weight * (lse - sum.target);
+    loss += weight *
+            ((1 - smoothing) * (lse - sum.target) + smoothing * (lse - mean));
+  }
+  return loss;
+}
+
+void LogitGradient(Matrix logits, int64_t first,
+                   std::span<const int32_t> targets,
+                   std::span<const LogitSum> sums,
+                   const CrossEntropyOptions& options) {
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    const auto at = static_cast<size_t>(r);
+    const double scale = static_cast<double>(options.gradient_scale) *
+                         (options.weights.empty() ? 1.0 : options.weights[at]);
+    const double smoothing = options.label_smoothing;
+    float* row = logits.Row(r);
+    HWY_DYNAMIC_DISPATCH(SoftmaxGradient)
+    (row, logits.cols, sums[at].max, static_cast<float>(scale / sums[at].exps),
+     static_cast<float>(-scale * smoothing /
+                        static_cast<double>(options.vocabulary)));
+    const int64_t place = targets[at] - first;
+    if (place < 0 || place >= logits.cols) continue;
+    row[place] -= static_cast<float>(scale * (1 - smoothing));
+  }
 }
 
 namespace {

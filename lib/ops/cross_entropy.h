@@ -4,6 +4,7 @@
 #define PIPEFORMER_LIB_OPS_CROSS_ENTROPY_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "lib/tensor/matrix.h"
@@ -13,20 +14,45 @@ namespace pipeformer {
 // log(sum(exp(row))) for a row of `count` logits; log_prob = logit - this.
 float LogSumExp(const float* row, int64_t count);
 
-// The sum over rows of the label-smoothed cross-entropy, in nats:
-//   (1 - e)(lse - x[target]) + e (lse - mean(x)),  e = label_smoothing,
-// and, written over the logits, its gradient times `gradient_scale`.
-//   logits  [rows, vocabulary];  targets  [rows]
-// `plain_loss` receives the sum without smoothing, for reports. With `weights`
-// the losses of row r, and its gradient, count weights[r] times.
-// Source: Szegedy et al. 2016, section 7 (uniform over all labels).
+// The label-smoothed cross-entropy of rows of logits, in nats:
+//   (1 - e)(lse - x[target]) + e (lse - mean(x)),  e = label_smoothing.
+// A large vocabulary comes in panels of columns that stay in the cache, each
+// seen once for the loss and once more for the gradient:
+//   SeeLogits of every panel, CrossEntropy, LogitGradient of every panel.
+// Source: Szegedy et al. 2016, section 7 (uniform over all labels); Milakov and
+// Gimelshein 2018, section 3 (a softmax whose maximum is not yet known).
+struct LogitSum {  // of the logits of one row that were seen
+  float max = -std::numeric_limits<float>::infinity();
+  double exps = 0;    // of exp(x - max)
+  double logits = 0;  // of x
+  float target = 0;   // x[target], once it was seen
+};
+
+// Adds a panel to the sums of its rows.
+//   logits  [rows, n], of the pieces from `first` on
+//   targets  [rows], counted over the whole vocabulary;  sums  [rows]
+void SeeLogits(Matrix logits, int64_t first, std::span<const int32_t> targets,
+               std::span<LogitSum> sums);
+
 struct CrossEntropyOptions {
+  int64_t vocabulary = 1;     // logits of a row
   float label_smoothing = 0;  // in [0, 1)
   float gradient_scale = 1;
-  std::span<const float> weights = {};  // [rows] or none: 1
+  // [rows] or none: row r, loss and gradient, counts weights[r] times.
+  std::span<const float> weights = {};
 };
-double CrossEntropyInPlace(Matrix logits, std::span<const int32_t> targets,
-                           CrossEntropyOptions options, double* plain_loss);
+
+// The sum of the losses of all rows; `plain_loss` receives the sum without
+// smoothing, for reports.
+double CrossEntropy(std::span<const LogitSum> sums,
+                    const CrossEntropyOptions& options, double* plain_loss);
+
+// Writes over the logits of a panel, as for SeeLogits, the gradient of the loss
+// times `gradient_scale`.
+void LogitGradient(Matrix logits, int64_t first,
+                   std::span<const int32_t> targets,
+                   std::span<const LogitSum> sums,
+                   const CrossEntropyOptions& options);
 
 // A piece and its logit.
 struct Candidate {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "lib/ops/matmul.h"
-#include "lib/ops/row_product.h"
 #include "lib/ops/vector_ops.h"
 
 namespace pipeformer {
@@ -34,8 +33,7 @@ void CopyRows(Matrix src, Matrix dst) {
 }
 
 // `m` itself where its rows follow each other, else a dense matrix of its shape
-// over `memory`. oneDNN takes other paths (slow ones, and rows would depend on
-// their number) as soon as a stride is not the width.
+// over `memory`.
 Matrix DenseOr(Matrix m, std::vector<float>& memory) {
   if (m.stride == m.cols) return m;
   memory.resize(std::max(memory.size(), static_cast<size_t>(m.size())));
@@ -54,41 +52,44 @@ struct PackedWeights::Buffer {
 
 PackedWeights::PackedWeights(Matrix weights) {
   const int64_t out = weights.rows, in = weights.cols;
-  if (PackedRowsAreIndependent()) {
-    buffer_ = std::make_unique<Buffer>(PackedSize(in, out));
-    PackRight(weights.data, in, out, weights.stride, buffer_->data);
-  } else {
-    buffer_ = std::make_unique<Buffer>(RowPackedSize(out, in));
-    RowPack(weights, buffer_->data);
-  }
+  buffer_ = std::make_unique<Buffer>(PackedSize(in, out));
+  PackRight(weights.data, in, out, weights.stride, buffer_->data);
 }
 
 PackedWeights::~PackedWeights() = default;
 
 const float* PackedWeights::data() const { return buffer_->data; }
 
+namespace {
+
+// dst = src weights^T + bias, for all rows at once.
+void ForwardPiece(Matrix src, Matrix weights, const PackedWeights* packed,
+                  const float* bias, Matrix dst) {
+  const bool plain = packed == nullptr;
+  MatMul({.rows = src.rows,
+          .cols = weights.rows,
+          .inner = weights.cols,
+          .a_transposed = false,
+          .b_layout = plain ? RightLayout::kTransposed : RightLayout::kPacked,
+          .accumulate = false,
+          .bias = bias != nullptr,
+          .a_stride = src.stride,
+          .b_stride = weights.stride,
+          .c_stride = dst.stride},
+         src.data, plain ? weights.data : packed->data(), bias, dst.data);
+}
+
+}  // namespace
+
 void LinearForward(Matrix src, Matrix weights, const PackedWeights* packed,
                    const float* bias, Matrix dst) {
-  const bool plain = packed == nullptr;
-  if (!plain && !PackedRowsAreIndependent()) {
-    return RowProduct(src, packed->data(), bias, dst);
-  }
+  if (!MatMulIsOneDnn()) return ForwardPiece(src, weights, packed, bias, dst);
   thread_local std::vector<float> src_memory, dst_memory;
   ForEachPiece(src.rows, [&](int64_t begin, int64_t count) {
     const Matrix from = src.Rows(begin, count), to = dst.Rows(begin, count);
     const Matrix a = DenseOr(from, src_memory), c = DenseOr(to, dst_memory);
     if (a.data != from.data) CopyRows(from, a);
-    MatMul({.rows = count,
-            .cols = weights.rows,
-            .inner = weights.cols,
-            .a_transposed = false,
-            .b_layout = plain ? RightLayout::kTransposed : RightLayout::kPacked,
-            .accumulate = false,
-            .bias = bias != nullptr,
-            .a_stride = a.stride,
-            .b_stride = weights.stride,
-            .c_stride = c.stride},
-           a.data, plain ? weights.data : packed->data(), bias, c.data);
+    ForwardPiece(a, weights, packed, bias, c);
     if (c.data != to.data) CopyRows(c, to);
   });
 }

@@ -1,10 +1,9 @@
-// The fully connected layer y = x W^T + b, over oneDNN's matrix product. Every
-// large product of the network goes through here.
+// The fully connected layer y = x W^T + b. Every large product of the network
+// goes through here.
 //
-// With packed weights a row of the result depends on its row of the input
-// alone, to the last bit, however many rows are computed together
-// (linear_law_test checks it). With plain weights that holds on processors with
-// AVX-512 and for dense weights only.
+// A row of the result depends on its row of the input alone, to the last bit,
+// however many rows are computed together (linear_law_test checks it): with
+// packed weights, and with plain ones where these are dense.
 #ifndef PIPEFORMER_LIB_OPS_LINEAR_H_
 #define PIPEFORMER_LIB_OPS_LINEAR_H_
 

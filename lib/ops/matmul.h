@@ -1,5 +1,5 @@
-// One matrix product through oneDNN. Private to lib/ops: the only file beside
-// matmul.cc that knows how oneDNN is called is linear.cc.
+// One matrix product: oneDNN's where the processor has AVX-512, else that of
+// panel_product.h. Private to lib/ops, used by linear.cc.
 #ifndef PIPEFORMER_LIB_OPS_MATMUL_H_
 #define PIPEFORMER_LIB_OPS_MATMUL_H_
 
@@ -23,15 +23,15 @@ struct MatMulShape {
   bool operator==(const MatMulShape&) const = default;
 };
 
-// Runs one product on the calling thread. Primitives are made once for each
-// shape and thread. Requires: `bias` is null unless shape.bias.
+// Runs one product on the calling thread. Requires: `bias` is null unless
+// shape.bias, and no shape has both `bias` and `accumulate`.
 void MatMul(const MatMulShape& shape, const float* a, const float* b,
             const float* bias, float* c);
 
-// Whether kPacked gives every row the same bits however many rows there are.
-// oneDNN's AVX-512 product does; its older one (gemm:jit) does not, measured
-// with version 2.6.
-bool PackedRowsAreIndependent();
+// Whether MatMul is oneDNN's: it wants few distinct numbers of rows, since it
+// makes a primitive for each, and dense matrices, since any other stride takes
+// it to slow paths whose rows depend on their number.
+bool MatMulIsOneDnn();
 
 // Floats that a packed right factor of [inner, cols] takes.
 size_t PackedSize(int64_t inner, int64_t cols);

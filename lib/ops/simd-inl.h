@@ -60,6 +60,30 @@ HWY_INLINE float MaxOf(const float* src, int64_t count) {
   return result;
 }
 
+// e^x for x <= 0, as a softmax needs it, within two units in the last place;
+// 0 below -86, where the result would be under 5e-38, and for NaN. Half the
+// work of a general one. With x = q ln 2 + r: e^r is 1 + r + r^2 g(r), g fitted
+// to a relative error of 4e-9, and 2^q is added to its exponent.
+template <class D>
+HWY_INLINE hn::Vec<D> ExpOfNegative(D d, hn::Vec<D> x) {
+  const hn::RebindToSigned<D> di;
+  const auto magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: rounds to whole
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
+  const auto q = hn::Sub(shifted, magic);
+  auto r = hn::NegMulAdd(q, hn::Set(d, 0.693359375f), x);  // ln 2 in two parts
+  r = hn::NegMulAdd(q, hn::Set(d, -2.12194440e-4f), r);
+  auto g = hn::Set(d, 1.38116643e-3f);
+  g = hn::MulAdd(g, r, hn::Set(d, 8.37013543e-3f));
+  g = hn::MulAdd(g, r, hn::Set(d, 4.16685283e-2f));
+  g = hn::MulAdd(g, r, hn::Set(d, 1.66665087e-1f));
+  g = hn::MulAdd(g, r, hn::Set(d, 4.99999926e-1f));
+  const auto e = hn::MulAdd(hn::Mul(r, r), g, hn::Add(r, hn::Set(d, 1.0f)));
+  const auto scaled = hn::BitCast(
+      d,
+      hn::Add(hn::BitCast(di, e), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -86.0f)), scaled);
+}
+
 // Random 32 bits for each of the elements index, index + 1, ...: a function of
 // the 64-bit key and the element alone.
 // Source of the mixing constants: C. Wellons, "Prospecting for Hash

@@ -10,11 +10,11 @@
 #include "lib/ops/activation.h"
 #include "lib/ops/adam.h"
 #include "lib/ops/attention.h"
-#include "lib/ops/cross_entropy.h"
 #include "lib/ops/dropout.h"
 #include "lib/ops/layer_norm.h"
 #include "lib/ops/linear.h"
 #include "tests/support/attention_batch.h"
+#include "tests/support/panel_cross_entropy.h"
 #include "tests/support/test_matrix.h"
 
 namespace pipeformer {
@@ -203,8 +203,8 @@ void CrossEntropy(benchmark::State& state) {
   const std::vector<int32_t> targets(256, 17);
   double plain = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        CrossEntropyInPlace(logits, targets, {0.1f, 1}, &plain));
+    benchmark::DoNotOptimize(CrossEntropyInPlace(
+        logits, targets, {.label_smoothing = 0.1f}, &plain, 512));
   }
   CountRows(state, 256);
   CountRate(state, "bytes", 256.0 * 8000 * 8);

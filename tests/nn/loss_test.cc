@@ -8,9 +8,9 @@
 
 #include "lib/base/random.h"
 #include "lib/nn/transformer.h"
-#include "lib/ops/cross_entropy.h"
 #include "tests/nn/golden.h"
 #include "tests/nn/test_network.h"
+#include "tests/support/panel_cross_entropy.h"
 
 namespace pipeformer {
 namespace {
@@ -67,9 +67,21 @@ SlowLoss SlowLossOf(Matrix hidden, Matrix weight, const float* bias,
   return loss;
 }
 
-class Loss : public testing::TestWithParam<int64_t> {
+struct Sizes {
+  int64_t rows, vocab;
+};
+
+TransformerConfig ConfigWith(int64_t vocab) {
+  TransformerConfig config = SmallConfig();
+  config.source_vocab = config.target_vocab = vocab;
+  return config;
+}
+
+class Loss : public testing::TestWithParam<Sizes> {
  protected:
-  Loss() : rows_(GetParam()), network_(RandomNetwork(SmallConfig(), 31)) {
+  Loss()
+      : rows_(GetParam().rows),
+        network_(RandomNetwork(ConfigWith(GetParam().vocab), 31)) {
     network_->parameters().ForEachParameter([&](const Parameter& p) {
       if (p.name == "embedding.weight") weight_ = &p;
       if (p.name == "output.bias") bias_ = &p;
@@ -147,8 +159,8 @@ TEST_P(Loss, PiecesEqualTheWhole) {
   const LossOptions options{.label_smoothing = 0.1f};
   const LossSum sum = network_->Loss(context, hidden, targets_, options);
   double plain = 0;
-  const double smoothed =
-      CrossEntropyInPlace(logits, targets_, {.label_smoothing = 0.1f}, &plain);
+  const double smoothed = CrossEntropyInPlace(
+      logits, targets_, {.label_smoothing = 0.1f}, &plain, 512);
   EXPECT_NEAR(sum.smoothed, smoothed, 1e-12 * smoothed);
   EXPECT_NEAR(sum.plain, plain, 1e-12 * plain);
 }
@@ -161,7 +173,11 @@ TEST_P(Loss, OfTrainingReadsTheWeightsThatAre) {
   ExpectLossLikeTheTwins(0.1f);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, Loss, testing::Values(1, 256, 257, 600));
+// Of one and of several pieces of rows and of the vocabulary.
+INSTANTIATE_TEST_SUITE_P(Sizes, Loss,
+                         testing::Values(Sizes{1, 77}, Sizes{256, 77},
+                                         Sizes{600, 77}, Sizes{257, 1100},
+                                         Sizes{3, 512}, Sizes{3, 513}));
 
 }  // namespace
 }  // namespace pipeformer

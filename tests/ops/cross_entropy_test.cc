@@ -9,6 +9,7 @@
 
 #include "tests/support/compare.h"
 #include "tests/support/instruction_sets.h"
+#include "tests/support/panel_cross_entropy.h"
 #include "tests/support/test_matrix.h"
 
 namespace pipeformer {
@@ -41,8 +42,8 @@ TEST_P(CrossEntropyTest, LossEqualsItsTwin) {
         const auto targets = Targets(7, width);
         auto work = CopyOf(logits);
         double plain = 0;
-        const double loss =
-            CrossEntropyInPlace(work, targets, {smoothing, 1}, &plain);
+        const double loss = CrossEntropyInPlace(
+            work, targets, {.label_smoothing = smoothing}, &plain);
         const DoubleMatrix x = logits.view();
         const double expected = reference::CrossEntropy(x, targets, smoothing);
         const double expected_plain = reference::CrossEntropy(x, targets, 0);
@@ -105,7 +106,9 @@ TEST_P(CrossEntropyTest, GradientIsTheSlopeOfTheTwin) {
       const auto targets = Targets(5, width);
       auto d_logits = CopyOf(logits);
       double plain = 0;
-      CrossEntropyInPlace(d_logits, targets, {smoothing, 0.25f}, &plain);
+      CrossEntropyInPlace(
+          d_logits, targets,
+          {.label_smoothing = smoothing, .gradient_scale = 0.25f}, &plain);
       const auto loss = [&](const DoubleMatrix& x) {
         return 0.25 * reference::CrossEntropy(x, targets, smoothing);
       };
@@ -120,8 +123,8 @@ TEST_P(CrossEntropyTest, GradientOfLargeLogitsIsFiniteAndSumsToZero) {
   for (const int64_t width : kWidths) {
     auto x = TestMatrix::Uniform(3, width, Random(1), 1e4f);
     double plain = 0;
-    const double loss =
-        CrossEntropyInPlace(x, Targets(3, width), {0.1f, 1}, &plain);
+    const double loss = CrossEntropyInPlace(x, Targets(3, width),
+                                            {.label_smoothing = 0.1f}, &plain);
     EXPECT_TRUE(std::isfinite(loss));
     for (int64_t r = 0; r < 3; ++r) {
       double sum = 0;
@@ -131,14 +134,43 @@ TEST_P(CrossEntropyTest, GradientOfLargeLogitsIsFiniteAndSumsToZero) {
   }
 }
 
+TEST_P(CrossEntropyTest, PanelsDoNotMatter) {
+  const auto logits = TestMatrix::Uniform(5, 100, Random(3), 30);
+  const auto targets = Targets(5, 100);
+  auto whole = CopyOf(logits);
+  double plain = 0;
+  const double loss = CrossEntropyInPlace(
+      whole, targets, {.label_smoothing = 0.1f}, &plain, 100);
+  for (const int64_t panel : {1, 7, 16, 64, 99}) {
+    auto work = CopyOf(logits);
+    double panels_plain = 0;
+    EXPECT_NEAR(CrossEntropyInPlace(work, targets, {.label_smoothing = 0.1f},
+                                    &panels_plain, panel),
+                loss, 1e-6 * loss);
+    EXPECT_NEAR(panels_plain, plain, 1e-6 * plain);
+    EXPECT_TRUE(IsClose(work, DoubleMatrix(whole.view()), 1e-6)) << panel;
+  }
+}
+
+// A logit that is not a number shows in the loss, whatever panel it is in.
+TEST_P(CrossEntropyTest, NaNShowsInTheLoss) {
+  for (const int64_t place : {0, 50, 99}) {
+    auto logits = TestMatrix::Uniform(1, 100, Random(3), 3);
+    logits(0, place) = std::numeric_limits<float>::quiet_NaN();
+    double plain = 0;
+    EXPECT_TRUE(
+        std::isnan(CrossEntropyInPlace(logits, Targets(1, 100), {}, &plain)));
+  }
+}
+
 // Field case nan-label-smoothing: uniform output over 8 pieces costs ln 8.
 TEST_P(CrossEntropyTest, UniformOutputCostsLogOfTheVocabulary) {
   for (const float smoothing : {0.0f, 0.1f, 0.9f}) {
     TestMatrix logits(4, 8);
     const std::vector<int32_t> targets = {0, 3, 7, 1};
     double plain = 0;
-    const double loss =
-        CrossEntropyInPlace(logits, targets, {smoothing, 1}, &plain);
+    const double loss = CrossEntropyInPlace(
+        logits, targets, {.label_smoothing = smoothing}, &plain);
     EXPECT_NEAR(loss / 4, std::log(8.0), 1e-6);
     EXPECT_NEAR(plain / 4, std::log(8.0), 1e-6);
   }
@@ -155,7 +187,8 @@ TEST_P(CrossEntropyTest, PlainLossIsAddedTo) {
 TEST_P(CrossEntropyTest, NoRowsCostNothing) {
   TestMatrix logits(0, 5);
   double plain = 0;
-  EXPECT_EQ(CrossEntropyInPlace(logits, {}, {0.1f, 1}, &plain), 0);
+  EXPECT_EQ(CrossEntropyInPlace(logits, {}, {.label_smoothing = 0.1f}, &plain),
+            0);
   EXPECT_EQ(plain, 0);
 }
 

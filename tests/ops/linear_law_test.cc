@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lib/ops/linear.h"
-#include "lib/ops/matmul.h"
 #include "tests/support/compare.h"
 #include "tests/support/test_matrix.h"
 
@@ -128,12 +127,10 @@ TEST(LinearLaw, StridesDoNotChangeTheBits) {
 }
 
 TEST(LinearLaw, PlainRowsDoNotDependOnTheirNumberSmall) {
-  if (!PackedRowsAreIndependent()) GTEST_SKIP() << "promised for AVX-512 only";
   ExpectLaw(SmallWidths(), false, Layout::kDense, {1, 7});
 }
 
 TEST(LinearLaw, PlainRowsDoNotDependOnTheirNumberLarge) {
-  if (!PackedRowsAreIndependent()) GTEST_SKIP() << "promised for AVX-512 only";
   ExpectLaw(LargeWidths(), false, Layout::kDense, {3, 127});
 }
 
