@@ -1,5 +1,7 @@
 #include "lib/tensor/arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 
@@ -8,6 +10,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kSmallestChunk = size_t{4} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
 
 size_t RoundUp(size_t bytes) {
   return (bytes + kAlignment - 1) & ~(kAlignment - 1);
@@ -16,7 +19,7 @@ size_t RoundUp(size_t bytes) {
 }  // namespace
 
 void Arena::Chunk::Free::operator()(std::byte* p) const {
-  ::operator delete (p, std::align_val_t{kAlignment});
+  ::operator delete (p, std::align_val_t{kHugePage});
 }
 
 void* Arena::Bytes(size_t bytes) {
@@ -34,7 +37,8 @@ void* Arena::Bytes(size_t bytes) {
   const size_t size = std::max({bytes, kSmallestChunk, capacity()});
   Chunk chunk;
   chunk.data.reset(static_cast<std::byte*>(
-      ::operator new (size, std::align_val_t{kAlignment})));
+      ::operator new (size, std::align_val_t{kHugePage})));
+  madvise(chunk.data.get(), size, MADV_HUGEPAGE);
   chunk.size = size;
   chunks_.push_back(std::move(chunk));
   mark_ = {chunks_.size() - 1, bytes};
