@@ -54,6 +54,16 @@ TEST(PackedCorpus, OneSideOfSentencesAndOneVocabulary) {
   EXPECT_EQ(file.collection().metadata.at("format"), "pipeformer-corpus");
 }
 
+// Field case perf-big-vocab: neither 16 bits nor a float would hold these.
+TEST(PackedCorpus, LargeIdsAreThemselves) {
+  const Ids ids = {65535, 65536, 16777216, 16777217, 2147483646};
+  const TensorFile file = Written(PackCorpus(Views({Pack({ids})}), {"aa"}));
+  const PackedCorpus corpus = ReadPackedCorpus(file);
+  const auto sentence = corpus.sides[0][0];
+  EXPECT_EQ(Ids(sentence.begin(), sentence.end()), ids);
+  EXPECT_EQ(corpus.largest_ids, Ids{2147483646});
+}
+
 TEST(PackedCorpus, NothingIsACorpusToo) {
   const std::vector<PackedIds> sides = {Pack({})};
   const TensorFile file = Written(PackCorpus(Views(sides), {"aa"}));
