@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "lib/base/peak_memory.h"
 #include "lib/metrics/metric.h"
 #include "tools/support/progress.h"
-#include "tools/train_report.h"
 
 namespace pipeformer {
 namespace {

@@ -1,12 +1,11 @@
 #include "tools/train_report.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "lib/base/peak_memory.h"
 #include "lib/metrics/metric.h"
 
 namespace pipeformer {
@@ -39,12 +38,6 @@ nlohmann::ordered_json ValuesJson(const std::vector<MetricValue>& values) {
 }
 
 }  // namespace
-
-int64_t PeakMemoryBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
-}
 
 void TrainReport::Tally::Add(const UpdateResult& result) {
   loss += result.loss.smoothed;

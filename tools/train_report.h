@@ -16,9 +16,6 @@
 
 namespace pipeformer {
 
-// The most memory that this process has held so far.
-int64_t PeakMemoryBytes();
-
 // Seconds that a training will take from here on, where `seconds` of it led
 // from `share_before` of the whole to `share`; negative when nobody knows.
 double SecondsLeft(double share_before, double share, double seconds);

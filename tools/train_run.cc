@@ -10,31 +10,18 @@
 #include "lib/base/error.h"
 #include "lib/train/divergence.h"
 #include "tools/checkpoints.h"
-#include "tools/subword_sampler.h"
 #include "tools/support/interrupt.h"
+#include "tools/train_corpora.h"
 #include "tools/train_estimate.h"
 #include "tools/train_identity.h"
 #include "tools/train_report.h"
 #include "tools/train_together.h"
 #include "tools/train_vocabularies.h"
-#include "tools/training_data.h"
 #include "tools/translation.h"
 #include "tools/validator.h"
 
 namespace pipeformer {
 namespace {
-
-constexpr int64_t kMaxValidationLength = 2000;  // pieces of either side
-
-std::string LeftOut(const TrainingData& data) {
-  const std::string weightless =
-      data.num_weightless() == 0
-          ? ""
-          : ", " + std::to_string(data.num_weightless()) + " of weight 0";
-  return std::to_string(data.num_blank()) + " blank and " +
-         std::to_string(data.num_long()) + " too long" + weightless +
-         " left out";
-}
 
 class TrainRun : public TrainingListener {
  public:
@@ -47,15 +34,18 @@ class TrainRun : public TrainingListener {
                                    ? Checkpoints::Role::kWriter
                                    : Checkpoints::Role::kReader),
         pool_(static_cast<int>(tool.options().threads)),
-        vocabularies_(LoadVocabularies(settings)) {
-    ReadData();
+        corpora_(tool, settings, pool_) {
+    if (corpora_.valid() != nullptr) {
+      validator_.emplace(*corpora_.valid(), vocabularies(),
+                         settings_.valid_metrics, pool_, processes_);
+    }
     BuildNetwork();
   }
 
   void Run() {
-    identity_ = IdentityOf(settings_, {.vocabularies = vocabularies_,
-                                       .train = *train_,
-                                       .valid = valid_ ? &*valid_ : nullptr,
+    identity_ = IdentityOf(settings_, {.vocabularies = vocabularies(),
+                                       .train = corpora_.train(),
+                                       .valid = corpora_.valid(),
                                        .seed = tool_.options().seed,
                                        .num_processes = processes_.size(),
                                        .num_workers = trainer_->num_workers()});
@@ -77,7 +67,7 @@ class TrainRun : public TrainingListener {
     InterruptFlag::Install();
     report_.emplace(tool_, ranks_);  // its clock is the training's
     const bool complete = Train();
-    Any(processes_, true);  // all that is saved is there for all
+    WaitForAll(processes_);  // all that is saved is there for all
     if (complete) {
       if (!position_.checkpoints.empty()) AverageCheckpoints();
       return;
@@ -88,11 +78,7 @@ class TrainRun : public TrainingListener {
     InterruptFlag::Raise();
   }
 
-  void BeginEpoch(int64_t number) override {
-    if (!sampler_ || cut_for_ == number) return;
-    corpus_ = sampler_->Cut(number);
-    cut_for_ = number;
-  }
+  void BeginEpoch(int64_t number) override { corpora_.BeginEpoch(number); }
 
   void Updated(const UpdateReport& report) override {
     epochs_ = report.epochs;
@@ -113,7 +99,7 @@ class TrainRun : public TrainingListener {
   void Validated(const TrainingPosition& position,
                  const std::vector<bool>& is_best) override {
     report_->Validated(values_, position, step(), epochs_);
-    checkpoints_.WriteModels(*inference_, vocabularies_, position, step(),
+    checkpoints_.WriteModels(*inference_, vocabularies(), position, step(),
                              is_best);
     Save(position);
     checkpoints_.RemoveOthers(position);
@@ -130,61 +116,18 @@ class TrainRun : public TrainingListener {
   double Seconds() override { return OfFirst(processes_, report_->Seconds()); }
 
  private:
-  void ReadData() {
-    train_.emplace(
-        tool_,
-        DataSource{.files = settings_.train_sets,
-                   .from = settings_.from,
-                   .units = settings_.network.trained_on,
-                   .max_length = settings_.max_length,
-                   .keep_text = settings_.sampling.active() ? KeepText::kBoth
-                                                            : KeepText::kNone,
-                   .notes = settings_.notes},
-        vocabularies_, pool_);
-    corpus_ = train_->corpus();
-    if (settings_.sampling.active()) {
-      sampler_.emplace(*train_, vocabularies_, settings_.sampling, pool_);
-      BeginEpoch(0);
-    }
-    RequirePairs("--train-sets", *train_);
-    const bool pairs = settings_.network.trained_on == TrainedOn::kPairs;
-    tool_.Note(std::to_string(corpus_.size()) +
-               (pairs ? " pairs" : " sentences") + " to train on, " +
-               LeftOut(*train_));
-    if (settings_.valid_sets.empty()) return;
-    valid_.emplace(
-        tool_,
-        DataSource{.files = settings_.valid_sets,
-                   .from = settings_.from,
-                   .units = settings_.network.trained_on,
-                   .max_length = std::min(kMaxValidationLength,
-                                          MaxSidePieces(settings_.network)),
-                   .keep_text = KeepText::kTarget},
-        vocabularies_, pool_);
-    RequirePairs("--valid-sets", *valid_);
-    validator_.emplace(*valid_, vocabularies_, settings_.valid_metrics, pool_,
-                       processes_);
-  }
-
-  static void RequirePairs(const std::string& option,
-                           const TrainingData& data) {
-    if (data.corpus().size() > 0) return;
-    ThrowBadData(option + ": there is nothing to learn from (" + LeftOut(data) +
-                 ")");
-  }
-
   void BuildNetwork() {
-    FitNetwork(vocabularies_, settings_);
+    FitNetwork(vocabularies(), settings_);
     const TransformerConfig& config = settings_.network;
     network_ = std::make_unique<Transformer>(config);
     network_->parameters().Allocate();
     network_->parameters().Initialize(tool_.options().seed);
     if (!settings_.init_model.empty()) {
-      CopyWeights(settings_.init_model, vocabularies_, *network_);
+      CopyWeights(settings_.init_model, vocabularies(), *network_);
     }
     inference_ = std::make_unique<Transformer>(config);
     inference_->parameters().Allocate();
-    trainer_.emplace(*network_, corpus_, BoundaryOf(vocabularies_),
+    trainer_.emplace(*network_, corpora_.of_epoch(), BoundaryOf(vocabularies()),
                      settings_.trainer, Workforce{pool_, processes_});
     loop_ = {.batcher = {.batch_rows = settings_.mini_batch_words *
                                        settings_.optimizer_delay},
@@ -195,7 +138,7 @@ class TrainRun : public TrainingListener {
              .early_stopping = validator_ ? settings_.early_stopping : 0,
              .checkpoints = settings_.checkpoints,
              .seed = tool_.options().seed};
-    updates_per_epoch_ = UpdatesPerEpoch(corpus_, loop_);
+    updates_per_epoch_ = UpdatesPerEpoch(corpora_.of_epoch(), loop_);
     tool_.Note(std::to_string(network_->parameters().size()) + " parameters, " +
                std::to_string(updates_per_epoch_) + " updates an epoch");
   }
@@ -203,9 +146,10 @@ class TrainRun : public TrainingListener {
   void Estimate() {
     const auto estimate = EstimateTraining(
         {.settings = settings_,
-         .pairs = *train_,
-         .corpus = corpus_,
-         .num_validation_pairs = valid_ ? valid_->corpus().size() : 0,
+         .pairs = corpora_.train(),
+         .corpus = corpora_.of_epoch(),
+         .num_validation_pairs =
+             corpora_.valid() ? corpora_.valid()->corpus().size() : 0,
          .network = *network_,
          .trainer = *trainer_,
          .loop = loop_,
@@ -226,20 +170,21 @@ class TrainRun : public TrainingListener {
   // As RunTraining; a divergence says where its pairs come from.
   bool Train() {
     try {
-      return RunTraining(*trainer_, corpus_, loop_, *this, position_);
+      return RunTraining(*trainer_, corpora_.of_epoch(), loop_, *this,
+                         position_);
     } catch (const Divergence& divergence) {
       throw Error(divergence.code(),
                   std::string(divergence.what()) + "; its batch is " +
-                      train_->places().List(divergence.batch()));
+                      corpora_.train().places().List(divergence.batch()));
     }
   }
 
   void AverageCheckpoints() {
-    checkpoints_.Average(vocabularies_, position_, *inference_);
+    checkpoints_.Average(vocabularies(), position_, *inference_);
     inference_->Pack();
     if (validator_) values_ = validator_->Validate(*trainer_, *inference_);
     report_->Averaged(values_, position_, step(), epochs_);
-    checkpoints_.WriteModel(*inference_, vocabularies_);
+    checkpoints_.WriteModel(*inference_, vocabularies());
   }
 
   // The weights that are validated and saved: the averages where there are.
@@ -252,6 +197,7 @@ class TrainRun : public TrainingListener {
     inference_->Pack();
   }
 
+  const VocabularyPair& vocabularies() const { return corpora_.vocabularies(); }
   int64_t step() const { return trainer_->state().step; }
 
   Tool& tool_;
@@ -260,12 +206,8 @@ class TrainRun : public TrainingListener {
   Communicator& processes_;
   Checkpoints checkpoints_;
   WorkerPool pool_;
-  VocabularyPair vocabularies_;
+  TrainCorpora corpora_;
   std::optional<TrainReport> report_;
-  std::optional<TrainingData> train_, valid_;
-  PairCorpus corpus_;  // of this epoch
-  std::optional<SubwordSampler> sampler_;
-  std::optional<int64_t> cut_for_;  // the epoch that corpus_ was cut for
   std::optional<Validator> validator_;
   std::unique_ptr<Transformer> network_;
   std::unique_ptr<Transformer> inference_;  // packed; validated and saved

@@ -36,6 +36,8 @@ double OfFirst(Communicator& processes, double value) {
   return first;
 }
 
+void WaitForAll(Communicator& processes) { Any(processes, false); }
+
 bool Any(Communicator& processes, bool value) {
   double sum = value ? 1 : 0;
   processes.Sum({&sum, 1});

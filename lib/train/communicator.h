@@ -49,6 +49,9 @@ std::vector<double> Gather(Communicator& processes, double value);
 // The first process's value, in all of them.
 double OfFirst(Communicator& processes, double value);
 
+// Returns when all of them have called it.
+void WaitForAll(Communicator& processes);
+
 // Whether it is so in any of them.
 bool Any(Communicator& processes, bool value);
 

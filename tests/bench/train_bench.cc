@@ -13,8 +13,6 @@
 //
 //   report   `profile`, seconds by operation of all steps after the first
 //            round; `memory_bytes`, the most this program has held
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -23,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/peak_memory.h"
 #include "lib/base/random.h"
 #include "lib/base/worker_pool.h"
 #include "lib/data/batcher.h"
@@ -142,12 +141,6 @@ double RunProducts(const Layer& layer, Arena& arena) {
                     .d_weights = d_weights});
   }
   return SecondsSince(start);
-}
-
-int64_t PeakMemoryBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
 class Bench {
