@@ -213,12 +213,34 @@ float* Memory(std::vector<float>& memory, int64_t count) {
   return memory.data() + (kLine - address % kLine) % kLine;
 }
 
+// Panels of B for a block, and how far apart they begin.
+struct Panels {
+  const float* data;
+  int64_t size;
+};
+
+// Those of columns [j, j + cols) over [i, i + inner), packed to `memory` unless
+// B is packed.
+Panels PanelsOf(const MatMulShape& s, const float* b, int64_t i, int64_t inner,
+                int64_t j, int64_t cols, std::vector<float>& memory) {
+  if (s.b_layout == RightLayout::kPacked) {
+    return {b + j * s.inner + i * kPanel, kPanel * s.inner};
+  }
+  const int64_t size = kPanel * inner + kGap;
+  float* to = Memory(memory, (cols + kPanel - 1) / kPanel * size);
+  if (s.b_layout == RightLayout::kPlain) {
+    PackPlain(b + i * s.b_stride + j, s.b_stride, inner, cols, to, size);
+  } else {
+    PackTransposed(b + j * s.b_stride + i, s.b_stride, inner, cols, to, size);
+  }
+  return {to, size};
+}
+
 void PanelProductImpl(const MatMulShape& s, const float* a, const float* b,
                       const float* bias, float* c) {
   thread_local std::vector<float> right, left, start;
-  const int64_t most_inner = std::min(kInner, s.inner);
-  const int64_t most_cols =
-      kBlock / std::max<int64_t>(1, most_inner) / kPanel * kPanel;
+  const int64_t most_inner = std::clamp<int64_t>(s.inner, 1, kInner);
+  const int64_t most_cols = kBlock / most_inner / kPanel * kPanel;
   // What a first block starts from, filled up to whole panels.
   const int64_t padded = (s.cols + kPanel - 1) / kPanel * kPanel;
   float* from = Memory(start, padded);
@@ -228,30 +250,16 @@ void PanelProductImpl(const MatMulShape& s, const float* a, const float* b,
     const int64_t inner = std::min(kInner, s.inner - i);
     for (int64_t j = 0; j < s.cols; j += most_cols) {
       const int64_t cols = std::min(most_cols, s.cols - j);
-      Block block = {.a = a + (s.a_transposed ? i * s.a_stride : i),
-                     .a_stride = s.a_stride,
-                     .panels = nullptr,
-                     .panel_size = kPanel * inner + kGap,
-                     .inner = inner,
-                     .cols = cols,
-                     .bias = i > 0 || s.accumulate ? nullptr : from + j,
-                     .c = c + j,
-                     .c_stride = s.c_stride};
-      if (s.b_layout == RightLayout::kPacked) {
-        block.panels = b + j * s.inner + i * kPanel;
-        block.panel_size = kPanel * s.inner;
-      } else {
-        float* panels =
-            Memory(right, (cols + kPanel - 1) / kPanel * block.panel_size);
-        if (s.b_layout == RightLayout::kPlain) {
-          PackPlain(b + i * s.b_stride + j, s.b_stride, inner, cols, panels,
-                    block.panel_size);
-        } else {
-          PackTransposed(b + j * s.b_stride + i, s.b_stride, inner, cols,
-                         panels, block.panel_size);
-        }
-        block.panels = panels;
-      }
+      const Panels panels = PanelsOf(s, b, i, inner, j, cols, right);
+      const Block block = {.a = a + (s.a_transposed ? i * s.a_stride : i),
+                           .a_stride = s.a_stride,
+                           .panels = panels.data,
+                           .panel_size = panels.size,
+                           .inner = inner,
+                           .cols = cols,
+                           .bias = i > 0 || s.accumulate ? nullptr : from + j,
+                           .c = c + j,
+                           .c_stride = s.c_stride};
       if (s.a_transposed) {
         RunBlockTransposed(
             block, s.rows,
