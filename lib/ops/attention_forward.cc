@@ -43,12 +43,12 @@ HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
   }
 }
 
-// The softmax of a row with a score that is not a number, or with none above
-// minus infinity: all of it becomes such, or 0.
+// The softmax of a row that has none: where every key is hidden all of it is 0,
+// else, with a score that is not finite, no number.
 HWY_INLINE void ImproperSoftmax(float* row, int64_t visible, int64_t padded,
-                                bool is_number) {
+                                bool all_hidden) {
   std::fill_n(row, padded, 0.0f);
-  if (is_number) return;
+  if (all_hidden) return;
   std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
 }
 
