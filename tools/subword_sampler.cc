@@ -65,6 +65,15 @@ PairCorpus SubwordSampler::Cut(int64_t epoch) {
   return corpus;
 }
 
+int64_t SubwordSampler::bytes() const {
+  const auto of = [](const auto& list) {
+    return list.size() * sizeof(list.front());
+  };
+  return static_cast<int64_t>(of(all_.source.ids) + of(all_.source.offsets) +
+                              of(all_.target.ids) + of(all_.target.offsets) +
+                              of(all_.links) + of(all_.link_offsets));
+}
+
 Sentence SubwordSampler::Cut(const Vocabulary& vocabulary,
                              const std::string& text, double alpha,
                              Random random) const {

@@ -40,6 +40,9 @@ class SubwordSampler {
   // valid until the next call.
   PairCorpus Cut(int64_t epoch);
 
+  // Memory of the last cut.
+  int64_t bytes() const;
+
  private:
   // What one worker cuts.
   struct Part {

@@ -1,6 +1,7 @@
 #include "tools/train_corpora.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "lib/base/error.h"
@@ -69,8 +70,15 @@ TrainCorpora::TrainCorpora(Tool& tool, const TrainSettings& settings,
 
 void TrainCorpora::BeginEpoch(int64_t number) {
   if (!sampler_ || cut_for_ == number) return;
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
   of_epoch_ = sampler_->Cut(number);
+  seconds_to_cut_ = std::chrono::duration<double>(Clock::now() - start).count();
   cut_for_ = number;
+}
+
+int64_t TrainCorpora::bytes() const {
+  return train_.bytes() + (sampler_ ? sampler_->bytes() : 0);
 }
 
 }  // namespace pipeformer

@@ -34,6 +34,12 @@ class TrainCorpora {
   const PairCorpus& of_epoch() const { return of_epoch_; }
   void BeginEpoch(int64_t number);
 
+  // Seconds that the last cut took; 0 where the text is cut once only.
+  double seconds_to_cut() const { return seconds_to_cut_; }
+
+  // Memory that the pairs to learn from take, cuts and text included.
+  int64_t bytes() const;
+
  private:
   const VocabularyPair vocabularies_;
   const TrainingData train_;
@@ -41,6 +47,7 @@ class TrainCorpora {
   std::optional<SubwordSampler> sampler_;
   std::optional<int64_t> cut_for_;  // the epoch that of_epoch_ was cut for
   PairCorpus of_epoch_;
+  double seconds_to_cut_ = 0;
 };
 
 }  // namespace pipeformer

@@ -58,8 +58,8 @@ Calibration Calibrate(const PreparedTraining& training) {
   LoopOptions endless = training.loop;
   endless.after = endless.valid_freq = endless.save_freq = {};
   TrainingPosition position;
-  RunTraining(training.trainer, training.corpus, endless, calibration,
-              position);
+  RunTraining(training.trainer, training.corpora.of_epoch(), endless,
+              calibration, position);
   return calibration;
 }
 
@@ -76,7 +76,7 @@ Json Memory(const PreparedTraining& training) {
                  {"moments", 2 * Bytes(size, sizeof(float)) +
                                  Bytes(state.averages.size(), sizeof(float))},
                  {"activations", training.trainer.activation_bytes()},
-                 {"corpus", training.pairs.bytes()}};
+                 {"corpus", training.corpora.bytes()}};
   int64_t sum = 0;
   for (const auto& part : memory) sum += part.get<int64_t>();
   memory["sum"] = sum;
@@ -99,7 +99,9 @@ std::string Thousands(double count) {
 }  // namespace
 
 Json EstimateTraining(const PreparedTraining& training) {
-  const PairCorpus& corpus = training.corpus;
+  const PairCorpus& corpus = training.corpora.of_epoch();
+  const TrainingData& pairs = training.corpora.train();
+  const TrainingData* valid = training.corpora.valid();
   const bool sentences =
       training.settings.network.trained_on == TrainedOn::kSentences;
   const auto tokens = [](const IdList& side) {
@@ -115,16 +117,18 @@ Json EstimateTraining(const PreparedTraining& training) {
       calibration.seconds() / static_cast<double>(calibration.updates());
   const Stretch& after = training.loop.after;
   const auto per_epoch = static_cast<double>(updates_per_epoch);
+  const double seconds_per_epoch =
+      per_epoch * seconds_per_update + training.corpora.seconds_to_cut();
   const double updates = after.epochs > 0 ? after.epochs * per_epoch
                          : after.updates > 0
                              ? static_cast<double>(after.updates)
-                             : after.seconds / seconds_per_update;
+                             : after.seconds / seconds_per_epoch * per_epoch;
   return {{"pairs", corpus.size()},
           {"source_tokens", sentences ? 0 : tokens(corpus.source)},
           {"target_tokens", tokens(corpus.target)},
-          {"blank", training.pairs.num_blank()},
-          {"too_long", training.pairs.num_long()},
-          {"validation_pairs", training.num_validation_pairs},
+          {"blank", pairs.num_blank()},
+          {"too_long", pairs.num_long()},
+          {"validation_pairs", valid == nullptr ? 0 : valid->corpus().size()},
           {"parameters", training.network.parameters().size()},
           {"processes", training.ranks.communicator().size()},
           {"threads", training.trainer.num_workers()},
@@ -134,10 +138,11 @@ Json EstimateTraining(const PreparedTraining& training) {
            {{"updates", calibration.updates()},
             {"seconds", calibration.seconds()}}},
           {"tokens_per_second", calibration.tokens_per_second()},
-          {"seconds_per_epoch", per_epoch * seconds_per_update},
+          {"seconds_to_cut", training.corpora.seconds_to_cut()},
+          {"seconds_per_epoch", seconds_per_epoch},
           {"updates", static_cast<int64_t>(std::ceil(updates))},
           {"epochs", updates / per_epoch},
-          {"seconds", updates * seconds_per_update}};
+          {"seconds", updates / per_epoch * seconds_per_epoch}};
 }
 
 std::vector<std::string> EstimateLines(const Json& e) {

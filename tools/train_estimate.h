@@ -10,17 +10,15 @@
 #include "lib/train/trainer.h"
 #include "lib/train/training_loop.h"
 #include "tools/mpi/ranks.h"
+#include "tools/train_corpora.h"
 #include "tools/train_settings.h"
-#include "tools/training_data.h"
 
 namespace pipeformer {
 
 // A training that could begin.
 struct PreparedTraining {
   const TrainSettings& settings;
-  const TrainingData& pairs;
-  const PairCorpus& corpus;  // of the first epoch
-  int64_t num_validation_pairs = 0;
+  const TrainCorpora& corpora;
   const Transformer& network;
   Trainer& trainer;
   const LoopOptions& loop;

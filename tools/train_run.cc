@@ -143,17 +143,27 @@ class TrainRun : public TrainingListener {
                std::to_string(updates_per_epoch_) + " updates an epoch");
   }
 
+  // What `train` gives; a divergence there says where its pairs come from.
+  template <class Training>
+  auto NamingPairs(const Training& train) {
+    try {
+      return train();
+    } catch (const Divergence& divergence) {
+      throw Error(divergence.code(),
+                  std::string(divergence.what()) + "; its batch is " +
+                      corpora_.train().places().List(divergence.batch()));
+    }
+  }
+
   void Estimate() {
-    const auto estimate = EstimateTraining(
-        {.settings = settings_,
-         .pairs = corpora_.train(),
-         .corpus = corpora_.of_epoch(),
-         .num_validation_pairs =
-             corpora_.valid() ? corpora_.valid()->corpus().size() : 0,
-         .network = *network_,
-         .trainer = *trainer_,
-         .loop = loop_,
-         .ranks = ranks_});
+    const auto estimate = NamingPairs([&] {
+      return EstimateTraining({.settings = settings_,
+                               .corpora = corpora_,
+                               .network = *network_,
+                               .trainer = *trainer_,
+                               .loop = loop_,
+                               .ranks = ranks_});
+    });
     for (const auto& line : EstimateLines(estimate)) tool_.Note(line);
     if (ranks_.is_first()) tool_.output().Write(estimate.dump() + "\n");
   }
@@ -167,16 +177,11 @@ class TrainRun : public TrainingListener {
                (position_.stopped_early ? ", which stopped early" : ""));
   }
 
-  // As RunTraining; a divergence says where its pairs come from.
   bool Train() {
-    try {
+    return NamingPairs([&] {
       return RunTraining(*trainer_, corpora_.of_epoch(), loop_, *this,
                          position_);
-    } catch (const Divergence& divergence) {
-      throw Error(divergence.code(),
-                  std::string(divergence.what()) + "; its batch is " +
-                      corpora_.train().places().List(divergence.batch()));
-    }
+    });
   }
 
   void AverageCheckpoints() {

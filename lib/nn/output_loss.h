@@ -18,6 +18,16 @@ struct LossSum {
   double weight = 0;     // of the pieces: without weights their number
   int64_t pieces = 0;    // their number
   double alignment = 0;  // cost of guided alignment (guided_alignment.h)
+
+  // Calls visit(part) for each of its numbers, in one order.
+  template <class Visit>
+  void ForEachPart(const Visit& visit) {
+    visit(smoothed);
+    visit(plain);
+    visit(weight);
+    visit(pieces);
+    visit(alignment);
+  }
 };
 
 // How the loss of a batch is taken.

@@ -188,21 +188,18 @@ void Trainer::RunShards(const Batch& batch, float gradient_scale,
 }
 
 // The sum of the losses that the processes found, each its own, in their order.
-LossSum Trainer::Total(std::span<const LossSum> losses) {
-  std::vector<double> values;
-  for (const LossSum& loss : losses) {
-    values.insert(values.end(),
-                  {loss.smoothed, loss.plain, loss.weight, loss.alignment,
-                   static_cast<double>(loss.pieces)});
+LossSum Trainer::Total(std::span<LossSum> losses) {
+  std::vector<double> parts;
+  for (LossSum& loss : losses) {
+    loss.ForEachPart(
+        [&](auto part) { parts.push_back(static_cast<double>(part)); });
   }
-  processes_.Sum(values);
+  processes_.Sum(parts);
   LossSum total;
-  for (size_t i = 0; i < values.size(); i += 5) {
-    total.smoothed += values[i];
-    total.plain += values[i + 1];
-    total.weight += values[i + 2];
-    total.alignment += values[i + 3];
-    total.pieces += static_cast<int64_t>(values[i + 4]);
+  for (size_t i = 0; i < parts.size();) {
+    total.ForEachPart([&]<class Part>(Part& part) {
+      part += static_cast<Part>(parts[i++]);
+    });
   }
   return total;
 }

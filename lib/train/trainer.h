@@ -112,7 +112,7 @@ class Trainer {
   double SumGradients();
   void CheckUpdate(const UpdateResult& result, const Batch& batch) const;
   void Step(double learning_rate, double gradient_scale);
-  LossSum Total(std::span<const LossSum> losses);
+  LossSum Total(std::span<LossSum> losses);
   void ForEachRange(const std::function<void(int64_t, int64_t)>& run);
 
   Transformer& model_;

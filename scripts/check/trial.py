@@ -4,6 +4,7 @@ that uses all that a resumed run must remember, and its files' hashes."""
 import argparse
 import hashlib
 import json
+import os
 import pathlib
 import random
 import re
@@ -15,6 +16,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "bazel-bin"
 MODEL = "model.safetensors"
+KINDS = {"text": "one process learns from text", "sampled": "each epoch cuts the text anew",
+         "packed": "pairs packed by tokenize", "processes": "two processes under mpirun"}
+ALONE = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+         "OMPI_MCA_plm_rsh_agent": ""}  # no other machine, so no ssh
 
 
 class Failure(Exception):
@@ -31,6 +36,8 @@ def parse(description):
     parser.add_argument("--seed", type=int, default=None,
                         help="of all chance here; printed, new by default")
     parser.add_argument("--updates", type=int, default=600, help="of the training (600)")
+    parser.add_argument("--kind", choices=KINDS, default="text", help="; ".join(
+        f"{kind}: {meaning}" for kind, meaning in KINDS.items()) + " (text)")
     return parser
 
 
@@ -76,19 +83,34 @@ class Trial:
                     source = sentence()
                     file.write(" ".join(source) + "\t" + " ".join(reversed(source)) + "\n")
         text = (self.folder / "train.tsv").read_text().replace("\t", "\n")
-        vocabulary = subprocess.run(
-            [self.programs / "build-vocab", "--model-type", "word", "--vocab-size",
-             str(len(words) + 3), "--quiet"], input=text.encode(), stdout=subprocess.PIPE, check=True)
-        (self.folder / "words.model").write_bytes(vocabulary.stdout)
+        model = ["unigram", "70"] if self.options.kind == "sampled" else ["word", str(len(words) + 3)]
+        self._filter(["build-vocab", "--model-type", model[0], "--vocab-size", model[1]],
+                     text, "joint.model")
+        if self.options.kind == "packed":
+            for name in ("train", "valid"):
+                self._filter(["tokenize", "--vocab", self.folder / "joint.model", "--from", "tsv",
+                              "--to", "tensors"], (self.folder / f"{name}.tsv").read_text(),
+                             f"{name}.packed")
+
+    def _filter(self, command, text, name):
+        """Writes to the file `name` what a program makes of a text."""
+        subprocess.run([self.programs / command[0], *command[1:], "--quiet", "--output",
+                        self.folder / name], input=text.encode(), check=True)
 
     def command(self):
         """Dropout, averages, early stopping, best and last checkpoints; a state
         after every second update, so that many a kill falls into a write."""
-        updates = self.options.updates
+        updates, kind = self.options.updates, self.options.kind
+        launcher = "mpirun --oversubscribe --bind-to none -n 2".split() if kind == "processes" else []
+        form = ["--from", "tensors"] if kind == "packed" else []
+        if kind == "sampled":
+            form = ["--sentencepiece-alphas", 0.2, 0.2]
+        ending = "packed" if kind == "packed" else "tsv"
         return [str(x) for x in (
-            self.programs / "train", "--train-sets", self.folder / "train.tsv",
-            "--valid-sets", self.folder / "valid.tsv", "--vocabs", self.folder / "words.model",
-            "--model", MODEL, "--after", f"{updates}u", "--threads", 1, "--dim-emb", 32,
+            *launcher, self.programs / "train", *form,
+            "--train-sets", self.folder / f"train.{ending}",
+            "--valid-sets", self.folder / f"valid.{ending}",
+            "--vocabs", self.folder / "joint.model", "--model", MODEL, "--after", f"{updates}u", "--threads", 1, "--dim-emb", 32,
             "--transformer-heads", 2, "--transformer-dim-ffn", 64, "--enc-depth", 1,
             "--dec-depth", 1, "--norm", "pre", "--transformer-dropout", 0.1,
             "--learn-rate", 0.005, "--lr-warmup", 50, "--mini-batch-words", 256,
@@ -105,7 +127,19 @@ class Trial:
     def train(self, place, **popen):
         """Starts the training in `place`."""
         return subprocess.Popen(self.command(), cwd=place, stderr=subprocess.PIPE, text=True,
-                                **popen)
+                                env=os.environ | ALONE, **popen)
+
+    def process_to_kill(self, process):
+        """The training's process id; of several one by chance, once they are
+        there. None where it has ended."""
+        if self.options.kind != "processes":
+            return process.pid
+        while process.poll() is None:
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+            if len(children.split()) == 2:
+                return int(self.random.choice(children.split()))
+            time.sleep(0.005)
+        return None
 
     def undisturbed(self):
         """(hashes of its files, seconds) of a training from start to end."""

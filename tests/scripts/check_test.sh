@@ -12,6 +12,9 @@ passes() {
     fault "$1: $(cat "$tmp/out")"
 }
 passes kill-train --programs "$programs" --updates 150 --kills 6 --seed 5
+for kind in sampled packed processes; do
+  passes kill-train --programs "$programs" --kind $kind --updates 60 --kills 3 --seed 5
+done
 passes full-disk --programs "$programs" --updates 60 --quick --seed 5
 
 # A training whose outcome depends on whether it was interrupted: this one

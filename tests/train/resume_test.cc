@@ -11,21 +11,29 @@
 namespace pipeformer {
 namespace {
 
+enum class EpochsAre { kAlike, kCutAnew };
+
+// Trains until an update.
 class Until : public TrainingListener {
  public:
-  Until(Trainer& trainer, int64_t step) : trainer_(trainer), step_(step) {}
+  Until(ToyTraining& toy, EpochsAre epochs, int64_t step)
+      : toy_(toy), epochs_(epochs), step_(step) {}
 
+  void BeginEpoch(int64_t number) override {
+    if (epochs_ == EpochsAre::kCutAnew) toy_.CutAnew(number);
+  }
   void Updated(const UpdateReport&) override {}
   std::vector<double> Validate(const TrainingPosition& position) override {
     return {static_cast<double>(position.validations % 3)};
   }
   void Validated(const TrainingPosition&, const std::vector<bool>&) override {}
   void Save(const TrainingPosition&) override {}
-  bool Interrupted() override { return trainer_.state().step >= step_; }
+  bool Interrupted() override { return toy_.trainer().state().step >= step_; }
   double Seconds() override { return 0; }
 
  private:
-  Trainer& trainer_;
+  ToyTraining& toy_;
+  EpochsAre epochs_;
   int64_t step_;
 };
 
@@ -42,6 +50,7 @@ struct Kind {
   ModelType type;
   TrainedOn trained_on;
   PositionKind position;
+  EpochsAre epochs = EpochsAre::kAlike;
 };
 
 ToyOptions Toy(const Kind& kind) {
@@ -76,8 +85,9 @@ void Load(ToyTraining& toy, TrainingPosition& position,
 }
 
 // Trains from `position` until update `step`, or to the end.
-void Train(ToyTraining& toy, TrainingPosition& position, int64_t step) {
-  Until listener(toy.trainer(), step);
+void Train(ToyTraining& toy, EpochsAre epochs, TrainingPosition& position,
+           int64_t step) {
+  Until listener(toy, epochs, step);
   RunTraining(toy.trainer(), toy.corpus(), Options(), listener, position);
 }
 
@@ -85,19 +95,20 @@ class Resume : public testing::TestWithParam<Kind> {};
 
 TEST_P(Resume, TwoHundredUpdatesEqualTwiceAHundred) {
   const ToyOptions options = Toy(GetParam());
+  const EpochsAre epochs = GetParam().epochs;
   ToyTraining whole(options), first(options);
   TrainingPosition whole_position, position;
-  Train(whole, whole_position, 1000);
+  Train(whole, epochs, whole_position, 1000);
   Save(whole, whole_position, Path("whole.state"));
 
-  Train(first, position, 100);
+  Train(first, epochs, position, 100);
   ASSERT_EQ(first.trainer().state().step, 100);
   Save(first, position, Path("half.state"));
   ToyTraining second(options);
   TrainingPosition read;
   Load(second, read, Path("half.state"));
   EXPECT_EQ(second.Values(), first.Values());
-  Train(second, read, 1000);
+  Train(second, epochs, read, 1000);
   Save(second, read, Path("resumed.state"));
 
   EXPECT_EQ(second.trainer().state().step, 200);
@@ -117,6 +128,8 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, Resume,
     testing::Values(
         Kind{"Sinusoidal", kEncoderDecoder, kPairs, PositionKind::kSinusoidal},
+        Kind{"CutAnew", kEncoderDecoder, kPairs, PositionKind::kSinusoidal,
+             EpochsAre::kCutAnew},
         Kind{"Learned", kEncoderDecoder, kPairs, PositionKind::kLearned},
         Kind{"Relative", kEncoderDecoder, kPairs, PositionKind::kRelative},
         Kind{"PairsModelRotary", kLanguageModel, kPairs, PositionKind::kRotary},

@@ -32,7 +32,8 @@ class ToyTraining {
  public:
   explicit ToyTraining(const ToyOptions& options,
                        Communicator& processes = SingleProcess::Instance())
-      : memory_(Corpus(options)),
+      : options_(options),
+        memory_(Corpus(options, 0)),
         corpus_(memory_.view()),
         network_(Config(options)),
         pool_(options.threads),
@@ -72,6 +73,12 @@ class ToyTraining {
     corpus_.link_offsets = link_offsets_;
   }
 
+  // Puts other pairs in place of all pairs, the same ones for the same epoch.
+  void CutAnew(int64_t epoch) {
+    memory_ = Corpus(options_, static_cast<uint64_t>(epoch));
+    corpus_ = memory_.view();
+  }
+
   // A copy of all parameters.
   std::vector<float> Values() const {
     const float* values = network_.parameters().values();
@@ -89,9 +96,9 @@ class ToyTraining {
  private:
   static constexpr uint64_t kVocab = 12;
 
-  static TestCorpus Corpus(const ToyOptions& options) {
+  static TestCorpus Corpus(const ToyOptions& options, uint64_t epoch) {
     const TestCorpus pairs =
-        CopyCorpus(options.pairs, options.longest, kVocab, 5);
+        CopyCorpus(options.pairs, options.longest, kVocab, 5 + epoch);
     return options.trained_on == TrainedOn::kPairs ? pairs
                                                    : TargetsOf(pairs.view());
   }
@@ -123,6 +130,7 @@ class ToyTraining {
     return options;
   }
 
+  ToyOptions options_;
   TestCorpus memory_;
   std::vector<float> weights_;
   std::vector<Link> links_;

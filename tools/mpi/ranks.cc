@@ -77,9 +77,12 @@ class Ranks::Mpi : public Communicator {
 };
 
 Ranks::Ranks() : communicator_(&SingleProcess::Instance()) {
-  if (HasLauncher()) {
+  if (!HasLauncher()) return;
+  try {
     mpi_ = std::make_unique<Mpi>();
     communicator_ = mpi_.get();
+  } catch (const mpi::exception& error) {
+    failure_ = error.what();
   }
 }
 
@@ -90,6 +93,12 @@ double Ranks::seconds_in_sums() const {
 }
 
 void Ranks::CheckAllFound() const {
+  if (!failure_.empty()) {
+    throw Error(ExitCode::kInputOutput,
+                "the processes cannot be joined: " + failure_ +
+                    "; mpirun must be that of the MPI this program was built "
+                    "with (Open MPI)");
+  }
   const int64_t started = Variable("SLURM_STEP_NUM_TASKS");
   if (started <= 1 || communicator_->size() > 1) return;
   ThrowUsage("srun started " + std::to_string(started) +

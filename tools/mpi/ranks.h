@@ -29,8 +29,9 @@ class Ranks {
   // Seconds that this process has spent in sums, waiting for others included.
   double seconds_in_sums() const;
 
-  // Throws Error (64) where a launcher started several processes that do not
-  // find each other: each would train the whole and write the same file.
+  // Throws Error where a launcher started several processes that do not find
+  // each other: each would train the whole and write the same file. 74 where
+  // MPI did not begin, 64 where it found this process alone.
   void CheckAllFound() const;
 
   // Processes of this program on this machine, at least 1: they share its
@@ -48,6 +49,7 @@ class Ranks {
  private:
   class Mpi;
   std::unique_ptr<Mpi> mpi_;  // null: a process alone
+  std::string failure_;       // why MPI did not begin; else empty
   Communicator* communicator_;
 };
 
