@@ -34,7 +34,7 @@ struct BleuOptions {
   bool lowercase = false;
   BleuSmoothing smoothing = BleuSmoothing::kExp;
   // For kFloor and kAddK; the method's own default if absent.
-  std::optional<double> smooth_value;
+  std::optional<double> smooth_value = {};
   // Leaves out the orders for which the hypothesis is too short; for scores
   // of single sentences.
   bool effective_order = false;
