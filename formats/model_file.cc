@@ -85,7 +85,7 @@ void CheckSentenceEnds(const Vocabulary& vocabulary, const std::string& name) {
                "build-vocab");
 }
 
-Model LoadModel(const std::string& path) {
+Model LoadModel(const std::string& path, Precision precision) {
   Model model;
   model.file = OpenModel(path);
   const TransformerConfig config =
@@ -110,7 +110,7 @@ Model LoadModel(const std::string& path) {
                  " tensors, its configuration asks for " +
                  std::to_string(num_weights + vocabularies));
   }
-  model.network->Pack();
+  model.network->Pack(precision);
   return model;
 }
 

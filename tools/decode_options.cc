@@ -71,6 +71,11 @@ std::vector<Option> ChoiceOptionRows(DecodeSettings& settings) {
        .target = &settings.temperature,
        .min = 0,
        .max = 1000},
+      {.name = "mbr",
+       .value = "chrf|bleu",
+       .help = "give, of --n-best hypotheses, the one that the others agree "
+               "with most by this metric (minimum Bayes risk)",
+       .target = &settings.translation.minimum_risk},
       {.name = "no-repeat-ngram-size",
        .value = "N",
        .help = "no sequence of N pieces comes twice in a result, a given "
@@ -78,6 +83,14 @@ std::vector<Option> ChoiceOptionRows(DecodeSettings& settings) {
        .target = &search.no_repeat_ngram_size,
        .min = 0,
        .max = 1000},
+      {.name = "verify-invariance",
+       .value = "N",
+       .help = "translate nothing: search the first N lines alone, together, "
+               "in reverse order and by all threads, and say whether any bit "
+               "differs",
+       .target = &settings.verify_invariance,
+       .min = 1,
+       .max = 1e9},
       {.name = "prefix",
        .value = "",
        .help = "the input is `source TAB prefix` (or records with a `prefix`): "
@@ -114,6 +127,13 @@ std::vector<Option> SearchOptionRows(SearchOptions& search) {
        .target = &search.max_length,
        .min = 1,
        .max = 4000},
+      {.name = "min-length",
+       .value = "N",
+       .help = "fewest pieces of a translation, or of what is added to a text, "
+               "where the most allow so many",
+       .target = &search.min_length,
+       .min = 0,
+       .max = 4000},
       {.name = "max-length-factor",
        .value = "F",
        .help = "a translation has at most F times the source's pieces, and ten",
@@ -136,10 +156,19 @@ std::vector<Option> DecodeOptions(DecodeSettings& settings) {
   TranslationOptions& translation = settings.translation;
   std::vector<Option> options = {
       {.name = "model",
-       .value = "FILE",
-       .help = "the model, from train",
-       .target = &settings.model,
+       .value = "FILE...",
+       .help = "the model, from train; several with one vocabulary choose "
+               "together",
+       .target = &settings.models,
        .required = true},
+      {.name = "weights",
+       .value = "W...",
+       .help = "what the log-probabilities of each model count (one over the "
+               "number of models)",
+       .target = &settings.weights,
+       .min = 0,
+       .max = 1000},
+      PrecisionOption(settings.precision),
       {.name = "from",
        .value = "text|jsonl",
        .help = "format of the input",

@@ -6,17 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "tools/precision.h"
 #include "tools/support/options.h"
 #include "tools/translation.h"
 
 namespace pipeformer {
 
 struct DecodeSettings {
-  std::string model;
-  std::string from = "text";  // text or jsonl
-  std::string to;             // text or jsonl; empty: as `from`
-  bool prefix = false;        // the input brings what a result begins with
+  std::vector<std::string> models;
+  std::vector<double> weights;  // of each model; none: alike
+  std::string from = "text";    // text or jsonl
+  std::string to;               // text or jsonl; empty: as `from`
+  std::string precision = kFullPrecision;
+  bool prefix = false;  // the input brings what a result begins with
   std::optional<double> temperature;
+  int64_t verify_invariance = 0;  // lines to search in several ways, or 0
   TranslationOptions translation;
 };
 

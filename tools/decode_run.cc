@@ -1,5 +1,7 @@
 #include "tools/decode_run.h"
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <thread>
@@ -8,8 +10,11 @@
 #include "formats/line_reader.h"
 #include "formats/model_file.h"
 #include "lib/base/error.h"
+#include "lib/base/peak_memory.h"
 #include "lib/search/beam_search.h"
-#include "tools/forced_pairs.h"
+#include "lib/search/invariance.h"
+#include "tools/model_group.h"
+#include "tools/sentence_reader.h"
 #include "tools/support/ordered_writer.h"
 #include "tools/support/pipeline.h"
 #include "tools/support/progress.h"
@@ -27,19 +32,68 @@ class DecodeRun {
   DecodeRun(Tool& tool, const DecodeSettings& settings)
       : tool_(tool),
         settings_(settings),
-        model_(LoadModel(settings.model)),
+        models_(settings.models, settings.weights,
+                PrecisionOf(settings.precision)),
+        model_(models_.first()),
         translation_(settings.translation),
         search_(FitSearch(settings.translation.search, *model_.network,
                           model_.vocabularies)),
+        reader_(model_, settings, search_.max_length),
         writer_(tool, kReadAhead),
         queue_(kReadAhead) {
     translation_.continues =
         model_.network->config().trained_on == TrainedOn::kSentences;
     if (translation_.continues &&
         translation_.alignment != AlignmentKind::kNone) {
-      ThrowUsage("--alignment is of no use: " + settings.model +
+      ThrowUsage("--alignment is of no use: " + settings.models[0] +
                  " continues sentences, it does not translate");
     }
+  }
+
+  // Searches the first lines in several ways, in place of translating.
+  void VerifyInvariance() {
+    LineReader reader = tool_.OpenLines();
+    name_ = reader.name();
+    std::vector<SearchRequest> requests;
+    std::vector<int64_t> line_of;  // of each record
+    for (Line line;
+         static_cast<int64_t>(line_of.size()) < settings_.verify_invariance &&
+         reader.Next(&line);) {
+      const auto index = static_cast<int64_t>(line_of.size());
+      line_of.push_back(line.number);
+      SentenceToTranslate sentence;
+      sentence.line = line.number;
+      try {
+        if (!line.error.empty()) ThrowBadData(line.error);
+        if (!line.text.empty()) {
+          reader_.Read(line.text, reader.Place(line.number),
+                       static_cast<uint64_t>(index), sentence);
+        }
+      } catch (const Error& error) {
+        tool_.BadRecord(error.what());
+      }
+      if (sentence.source.ids.empty()) continue;
+      requests.push_back({index, sentence.source.ids, sentence.prefix.ids});
+    }
+    const int64_t threads = tool_.options().threads;
+    const auto variances =
+        FindVariances(models_.ensemble(), search_, requests, threads);
+    for (const Variance& v : variances) {
+      tool_.Note(name_ + ":" +
+                 std::to_string(line_of[static_cast<size_t>(v.index)]) +
+                 ": another result " + v.way + " than with all others");
+    }
+    if (!variances.empty()) {
+      throw Error(ExitCode::kInternalFault,
+                  std::to_string(variances.size()) +
+                      " results depend on more than their sentence; please "
+                      "report this with the model and the lines");
+    }
+    tool_.output().Write(std::to_string(requests.size()) +
+                         " sentences alone, together, in reverse order and "
+                         "with --threads " +
+                         std::to_string(threads) +
+                         ": the same to the last bit\n");
   }
 
   void Run() {
@@ -56,9 +110,12 @@ class DecodeRun {
       }
     }
     writer_.Finish();
+    LogThroughput();
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Job {
     uint64_t index = 0;
     Line line;
@@ -79,10 +136,25 @@ class DecodeRun {
     }
   }
 
+  // Source and target pieces without end symbols; the target's are those of
+  // the best hypotheses.
+  void LogThroughput() {
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto target = static_cast<double>(target_pieces_);
+    tool_.Log({{"event", "throughput"},
+               {"lines", num_records_},
+               {"source_pieces", source_pieces_.load()},
+               {"target_pieces", target_pieces_.load()},
+               {"seconds", seconds},
+               {"target_pieces_per_second", target / seconds},
+               {"memory_bytes", PeakMemoryBytes()}});
+  }
+
   // Searches what the queue gives until it is closed and empty.
   void Work() {
     try {
-      BeamSearch search(*model_.network, search_);
+      BeamSearch search(models_.ensemble(), search_);
       ForcedDecoder forced(*model_.network, search_.boundary);
       std::map<int64_t, SentenceToTranslate> under_way;
       search.Run(
@@ -127,7 +199,7 @@ class DecodeRun {
     try {
       if (!job.line.error.empty()) ThrowBadData(job.line.error);
       if (!job.line.text.empty()) {
-        ReadSentence(job.line.text, place, job.index, sentence);
+        reader_.Read(job.line.text, place, job.index, sentence);
       }
     } catch (const Error& error) {
       Emit(job.index, Bad(sentence, error.what()));
@@ -136,65 +208,6 @@ class DecodeRun {
     if (!sentence.source.ids.empty()) return sentence;
     Emit(job.index, {.bytes = Format(sentence, BlankTranslation())});
     return std::nullopt;
-  }
-
-  void ReadSentence(const std::string& text, const std::string& place,
-                    uint64_t index, SentenceToTranslate& sentence) const {
-    const Vocabulary& vocabulary = *model_.vocabularies.source;
-    if (settings_.from == "jsonl") {
-      sentence.record = WithId(ParseRecord(text, place), index);
-      RefuseErrorRecord(sentence.record, place);
-      const Json& json = sentence.record.contains("source")
-                             ? sentence.record["source"]
-                             : sentence.record;
-      sentence.source = EncodeSentence(json, vocabulary, place);
-      const auto prefix = sentence.record.find("prefix");
-      if (settings_.prefix && prefix != sentence.record.end() &&
-          !prefix->is_null()) {
-        sentence.prefix =
-            EncodeSentence(*prefix, *model_.vocabularies.target, place);
-      }
-    } else if (settings_.prefix) {
-      const TextPair pair = SplitPair(text, place);
-      sentence.source = vocabulary.Encode(pair.source);
-      sentence.prefix = model_.vocabularies.target->Encode(pair.target);
-    } else {
-      sentence.source = vocabulary.Encode(text);
-    }
-    CheckLength(static_cast<int64_t>(sentence.source.ids.size()), place);
-    CheckPrefix(sentence, place);
-  }
-
-  // A text to continue may be longer than what is added to it.
-  void CheckLength(int64_t length, const std::string& place) const {
-    if (translation_.continues) {
-      const int64_t limit = model_.network->config().max_positions - 1;
-      if (length <= limit) return;
-      ThrowBadData(place + ": " + std::to_string(length) +
-                   " pieces, the model takes at most " + std::to_string(limit) +
-                   "; give it a shorter beginning");
-    }
-    if (length <= search_.max_length) return;
-    ThrowBadData(place + ": " + std::to_string(length) +
-                 " pieces, the limit of --max-length and of the model is " +
-                 std::to_string(search_.max_length) +
-                 "; split the sentence or raise --max-length");
-  }
-
-  void CheckPrefix(const SentenceToTranslate& sentence,
-                   const std::string& place) const {
-    if (sentence.source.ids.empty() && !sentence.prefix.ids.empty()) {
-      ThrowBadData(place +
-                   ": a prefix without a source; give `source TAB prefix`");
-    }
-    const TransformerConfig& config = model_.network->config();
-    const auto source = static_cast<int64_t>(sentence.source.ids.size());
-    const auto prefix = static_cast<int64_t>(sentence.prefix.ids.size());
-    const int64_t room = config.max_positions - PromptRows(config, source);
-    if (prefix <= room) return;
-    ThrowBadData(place + ": the prefix has " + std::to_string(prefix) +
-                 " pieces, after this source the model takes at most " +
-                 std::to_string(room) + "; shorten it");
   }
 
   void Finish(uint64_t index, const SentenceToTranslate& sentence,
@@ -206,6 +219,12 @@ class DecodeRun {
                              "damaged or its training diverged"));
       return;
     }
+    if (!translation_.minimum_risk.empty()) {
+      hypotheses = {LeastRisk(sentence, std::move(hypotheses),
+                              *model_.vocabularies.target, translation_)};
+    }
+    source_pieces_ += static_cast<int64_t>(sentence.source.ids.size());
+    target_pieces_ += static_cast<int64_t>(hypotheses[0].ids.size());
     Translation translation{.hypotheses = std::move(hypotheses), .aligned = {}};
     if (translation_.alignment != AlignmentKind::kNone) {
       for (const Hypothesis& h : translation.hypotheses) {
@@ -245,13 +264,17 @@ class DecodeRun {
 
   Tool& tool_;
   const DecodeSettings& settings_;
-  Model model_;
+  ModelGroup models_;
+  const Model& model_;  // the first of them
   TranslationOptions translation_;
   SearchOptions search_;
+  SentenceReader reader_;
   OrderedWriter writer_;
   BoundedQueue<Job> queue_;
   std::string name_;
   uint64_t num_records_ = 0;
+  std::atomic<int64_t> source_pieces_ = 0, target_pieces_ = 0;
+  const Clock::time_point start_ = Clock::now();  // the models are loaded
 };
 
 }  // namespace
@@ -269,9 +292,13 @@ void RunDecode(Tool& tool, DecodeSettings& settings) {
                ", more than --beam-size " + std::to_string(search.beam_size) +
                "; raise --beam-size");
   }
+  if (!settings.translation.minimum_risk.empty() && search.n_best == 1) {
+    ThrowUsage("--mbr chooses among several hypotheses; give --n-best N");
+  }
   if (settings.to.empty()) settings.to = settings.from;
   tool.output();  // a place that cannot be written fails before the work
-  DecodeRun(tool, settings).Run();
+  DecodeRun run(tool, settings);
+  settings.verify_invariance > 0 ? run.VerifyInvariance() : run.Run();
 }
 
 }  // namespace pipeformer

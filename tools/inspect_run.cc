@@ -176,7 +176,8 @@ void RunPairs(Tool& tool, const InspectSettings& settings) {
   if (settings.from == "tensors") {
     ThrowUsage("--from tensors goes with --module; pairs are tsv or jsonl");
   }
-  const Model model = LoadModel(settings.model);
+  const Model model =
+      LoadModel(settings.model, PrecisionOf(settings.precision));
   const TransformerConfig& config = model.network->config();
   CheckKinds(settings.selection, config);
   CheckSelection(settings.selection,
@@ -209,6 +210,7 @@ std::vector<Option> InspectOptions(InspectSettings& settings) {
        .value = "FILE",
        .help = "the model, from train",
        .target = &settings.model},
+      PrecisionOption(settings.precision),
       {.name = "from",
        .value = "tsv|jsonl|text|tensors",
        .help = "format of the pairs (tsv); jsonl takes decode's translations "
@@ -261,6 +263,10 @@ void RunInspect(Tool& tool, const InspectSettings& settings) {
       ThrowUsage(
           "--kind, --layer, --head, --average and --top-k go with "
           "--model; a module has --need-weights");
+    }
+    if (settings.precision != kFullPrecision) {
+      ThrowUsage(
+          "--precision goes with --model; a module has single precision");
     }
     return RunModule(tool, settings.module, settings.from, settings.to);
   }

@@ -8,6 +8,7 @@
 
 #include "tools/attention_view.h"
 #include "tools/module_run.h"
+#include "tools/precision.h"
 #include "tools/support/options.h"
 #include "tools/support/tool.h"
 
@@ -17,6 +18,7 @@ struct InspectSettings {
   std::string model;
   std::string from;  // empty: see ForcedPairs and RunModule
   std::string to;    // empty: jsonl; see RunModule
+  std::string precision = kFullPrecision;
   AttentionSelection selection;
   ModuleSettings module;
 };

@@ -69,6 +69,7 @@ std::vector<Option> DeclareScoreModel(ScoreModelOptions& options) {
        .value = "FILE",
        .help = "read pairs and give the log-probabilities of this model",
        .target = &options.model},
+      PrecisionOption(options.precision),
       {.name = "from",
        .value = "tsv|jsonl|text",
        .help = "format of the pairs, with --model (tsv); a language model of "
@@ -97,7 +98,7 @@ void RunScoreModel(const ScoreModelOptions& options, const std::string& to,
         "--summary gives one figure for all pairs; leave out --distribution "
         "and --to tensors, or --summary");
   }
-  const Model model = LoadModel(options.model);
+  const Model model = LoadModel(options.model, PrecisionOf(options.precision));
   ForcedWishes wishes;
   const bool rows = to == "tensors";  // which hold every piece
   if (rows) wishes.probabilities = WantProbabilities::kYes;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/precision.h"
 #include "tools/support/options.h"
 #include "tools/support/tool.h"
 
@@ -13,7 +14,8 @@ namespace pipeformer {
 
 struct ScoreModelOptions {
   std::string model;
-  std::string from;          // tsv, jsonl or text; empty: see ForcedPairs
+  std::string from;  // tsv, jsonl or text; empty: see ForcedPairs
+  std::string precision = kFullPrecision;
   std::string summary;       // cross-entropy or perplexity; empty: each pair
   int64_t distribution = 0;  // pieces shown at each position
 

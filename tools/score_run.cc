@@ -36,8 +36,8 @@ void CheckSides(const ScoreSettings& settings) {
   }
   if (metrics && settings.model != ScoreModelOptions()) {
     ThrowUsage(
-        "--from, --summary and --distribution go with --model; hypotheses are "
-        "lines of text, as decode writes them");
+        "--from, --precision, --summary and --distribution go with --model; "
+        "hypotheses are lines of text, as decode writes them");
   }
   if (model && settings.metrics != ScoreMetricsOptions()) {
     ThrowUsage("the options of metrics go with --references, not with --model");

@@ -1,8 +1,12 @@
 #include "tools/translation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "formats/numbers.h"
+#include "lib/metrics/bleu.h"
+#include "lib/metrics/chrf.h"
+#include "lib/metrics/minimum_risk.h"
 #include "tools/attention_view.h"
 
 namespace pipeformer {
@@ -38,18 +42,6 @@ std::string TextAfter(const Sentence& beginning,
   const std::string first = vocabulary.Decode(beginning.ids);
   if (beginning.text.empty() || !whole.starts_with(first)) return whole;
   return beginning.text + whole.substr(first.size());
-}
-
-// The text of a hypothesis; of one that continues its source, both together.
-std::string WholeText(const SentenceToTranslate& sentence,
-                      const Hypothesis& hypothesis, const Vocabulary& target,
-                      const TranslationOptions& options) {
-  if (!options.continues) {
-    return TextAfter(sentence.prefix, hypothesis.ids, target);
-  }
-  std::vector<int32_t> ids = sentence.source.ids;
-  ids.insert(ids.end(), hypothesis.ids.begin(), hypothesis.ids.end());
-  return TextAfter(sentence.source, ids, target);
 }
 
 Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
@@ -120,6 +112,42 @@ std::vector<AlignedPair> Align(const ForcedResult& forced,
   return pairs;
 }
 
+std::string WholeText(const SentenceToTranslate& sentence,
+                      const Hypothesis& hypothesis, const Vocabulary& target,
+                      const TranslationOptions& options) {
+  if (!options.continues) {
+    return TextAfter(sentence.prefix, hypothesis.ids, target);
+  }
+  std::vector<int32_t> ids = sentence.source.ids;
+  ids.insert(ids.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+  return TextAfter(sentence.source, ids, target);
+}
+
+Hypothesis LeastRisk(const SentenceToTranslate& sentence,
+                     std::vector<Hypothesis> hypotheses,
+                     const Vocabulary& target,
+                     const TranslationOptions& options) {
+  std::vector<std::string> texts;
+  std::vector<double> log_probs;
+  for (const Hypothesis& h : hypotheses) {
+    texts.push_back(WholeText(sentence, h, target, options));
+    log_probs.push_back(h.log_prob);
+  }
+  const std::vector<double> weights =
+      options.search.sampling.active()
+          ? std::vector<double>(hypotheses.size(), 1)
+          : PosteriorWeights(log_probs);
+  const std::vector<double> utilities =
+      options.minimum_risk == "bleu"
+          ? ExpectedUtilities(Bleu({.effective_order = true}), texts, weights)
+          : ExpectedUtilities(Chrf({}), texts, weights);
+  const auto best = std::ranges::max_element(utilities);
+  Hypothesis chosen =
+      std::move(hypotheses[static_cast<size_t>(best - utilities.begin())]);
+  chosen.score = *best;
+  return chosen;
+}
+
 Translation BlankTranslation() {
   Translation translation;
   translation.hypotheses.emplace_back();
@@ -131,7 +159,7 @@ std::string TranslationText(const SentenceToTranslate& sentence,
                             const Translation& translation,
                             const Vocabulary& target,
                             const TranslationOptions& options) {
-  const bool n_best = options.search.n_best > 1;
+  const bool n_best = options.search.n_best > 1 && options.minimum_risk.empty();
   if (!n_best && sentence.source.ids.empty()) return "\n";
   const Json& id = sentence.record["id"];
   const std::string name =

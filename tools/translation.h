@@ -38,6 +38,9 @@ struct TranslationOptions {
   SearchOptions search;
   AlignmentKind alignment = AlignmentKind::kNone;
   double alignment_threshold = 0;
+  // The metric by which one hypothesis is chosen (minimum_risk.h), chrf or
+  // bleu; empty: the best ones are given.
+  std::string minimum_risk = {};
   bool word_scores = false;
   bool continues = false;  // the model continues its input: texts hold both
 };
@@ -61,6 +64,19 @@ struct SentenceToTranslate {
   Sentence prefix;   // of every result, or empty
 };
 
+// The text of a hypothesis; of one that continues its source, both together.
+std::string WholeText(const SentenceToTranslate& sentence,
+                      const Hypothesis& hypothesis, const Vocabulary& target,
+                      const TranslationOptions& options);
+
+// The hypothesis of the least expected risk, its score the expected utility:
+// drawn ones count alike, those of a beam by their probabilities.
+// Requires: at least one.
+Hypothesis LeastRisk(const SentenceToTranslate& sentence,
+                     std::vector<Hypothesis> hypotheses,
+                     const Vocabulary& target,
+                     const TranslationOptions& options);
+
 // What the search found, with alignments where they are asked for.
 struct Translation {
   std::vector<Hypothesis> hypotheses;             // best first
@@ -71,7 +87,7 @@ struct Translation {
 Translation BlankTranslation();
 
 // One line: the best text, with ` ||| ` and extras where asked for; nothing for
-// a blank sentence. With n_best above 1, Moses lines
+// a blank sentence. With n_best above 1 and all of them given, Moses lines
 // `id ||| text ||| Logprob= x ||| score`, for a blank sentence too.
 std::string TranslationText(const SentenceToTranslate& sentence,
                             const Translation& translation,

@@ -1,10 +1,30 @@
 #include "lib/nn/linear.h"
 
+#include <algorithm>
+#include <deque>
+#include <utility>
+
 #include "lib/ops/embedding.h"
 #include "lib/ops/layer_norm.h"
 #include "lib/ops/vector_ops.h"
 
 namespace pipeformer {
+namespace {
+
+// What the layer at work multiplies in eight bits, one for each thread.
+QuantizedRows& RoundedRows() {
+  thread_local QuantizedRows rows;
+  return rows;
+}
+
+}  // namespace
+
+// The parts of the weights, in one precision; the other has none.
+struct Linear::Packed {
+  int64_t part = 0;
+  std::deque<PackedWeights> full;
+  std::deque<QuantizedWeights> int8;
+};
 
 Linear::Linear(const Parameter* weight, const Parameter* bias,
                int64_t bias_first)
@@ -34,12 +54,45 @@ Variable Linear::operator()(Context& context, Variable x) const {
 }
 
 void Linear::Infer(Matrix x, Matrix dst) const {
-  LinearForward(x, weights(), packed_.get(), bias(), dst);
+  Round(x);
+  for (int64_t first = 0; first < count_; first += part()) {
+    InferPart(x, first, dst.Columns(first, std::min(part(), count_ - first)));
+  }
+}
+
+void Linear::InferParts(Matrix x, float* memory, const SeePart& see) const {
+  Round(x);
+  for (int64_t first = 0; first < count_; first += part()) {
+    const Matrix y =
+        DenseMatrix(memory, x.rows, std::min(part(), count_ - first));
+    InferPart(x, first, y);
+    see(first, y);
+  }
+}
+
+int64_t Linear::part() const {
+  return packed_ == nullptr ? count_ : packed_->part;
+}
+
+void Linear::Round(Matrix x) const {
+  if (packed_ != nullptr && !packed_->int8.empty()) RoundedRows().Set(x);
+}
+
+void Linear::InferPart(Matrix x, int64_t first, Matrix dst) const {
+  const float* b = bias() == nullptr ? nullptr : bias() + first;
+  const Matrix w = weights().Rows(first, dst.cols);
+  if (packed_ == nullptr) return LinearForward(x, w, nullptr, b, dst);
+  const auto number = static_cast<size_t>(first / packed_->part);
+  if (packed_->int8.empty()) {
+    LinearForward(x, w, &packed_->full[number], b, dst);
+  } else {
+    QuantizedLinearForward(RoundedRows(), packed_->int8[number], dst);
+  }
 }
 
 void Linear::Apply(const Context& context, Matrix x, Matrix dst) const {
-  const bool training = context.tape != nullptr;
-  LinearForward(x, weights(), training ? nullptr : packed_.get(), bias(), dst);
+  if (context.tape == nullptr) return Infer(x, dst);
+  LinearForward(x, weights(), nullptr, bias(), dst);
 }
 
 void Linear::Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x,
@@ -54,7 +107,20 @@ void Linear::Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x,
        .d_bias = d_bias});
 }
 
-void Linear::Pack() { packed_ = std::make_shared<PackedWeights>(weights()); }
+void Linear::Pack(Precision precision, int64_t part) {
+  auto packed = std::make_shared<Packed>();
+  packed->part = part;
+  for (int64_t first = 0; first < count_; first += part) {
+    const Matrix w = weights().Rows(first, std::min(part, count_ - first));
+    if (precision == Precision::kInt8) {
+      packed->int8.emplace_back(w,
+                                bias() == nullptr ? nullptr : bias() + first);
+    } else {
+      packed->full.emplace_back(w);
+    }
+  }
+  packed_ = std::move(packed);
+}
 
 LayerNorm::LayerNorm(ParameterTable& table, const std::string& name,
                      int64_t width)

@@ -3,6 +3,7 @@
 #ifndef PIPEFORMER_LIB_NN_LINEAR_H_
 #define PIPEFORMER_LIB_NN_LINEAR_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,8 +11,13 @@
 #include "lib/nn/context.h"
 #include "lib/ops/activation.h"
 #include "lib/ops/linear.h"
+#include "lib/ops/quantized_linear.h"
 
 namespace pipeformer {
+
+// What inference multiplies: single precision, or whole numbers of eight bits
+// (quantized_linear.h). Training knows the first alone.
+enum class Precision { kFloat32, kInt8 };
 
 // y = x W^T + b over rows [first, first + count) of a parameter, so that one
 // stored matrix can serve as several layers (the projections of attention).
@@ -31,6 +37,16 @@ class Linear {
   // Into `dst` [rows, out], recording nothing, with the packed weights if any.
   void Infer(Matrix x, Matrix dst) const;
 
+  // The same part after part, in order: calls see(first, y) with the outputs y
+  // [rows, n] from number `first` on, which lie in `memory` until the next. It
+  // must not run a layer itself.
+  //   memory  [rows * part()]
+  using SeePart = std::function<void(int64_t first, Matrix y)>;
+  void InferParts(Matrix x, float* memory, const SeePart& see) const;
+
+  // Most outputs of a part: all, where Pack did not say otherwise.
+  int64_t part() const;
+
   // The same, but where `context` has a tape with the weights of this moment,
   // which training has moved since they were packed.
   void Apply(const Context& context, Matrix x, Matrix dst) const;
@@ -40,13 +56,22 @@ class Linear {
   void Backward(float* gradients, Matrix x, Matrix d_dst, Matrix d_x,
                 Write write) const;
 
-  // Copies the weights into the form that inference multiplies fastest; to be
-  // called again when they change. Not thread-safe.
-  void Pack();
+  // Copies the weights into the form that inference multiplies fastest, in
+  // parts of so many outputs; to be called again when they change. Not
+  // thread-safe.
+  void Pack(Precision precision, int64_t part);
+  void Pack(Precision precision) { Pack(precision, count_); }
 
   int64_t out() const { return count_; }
 
  private:
+  struct Packed;
+
+  // Runs the part of the outputs [first, first + dst.cols) of `x`, which
+  // Round(x) has seen.
+  void InferPart(Matrix x, int64_t first, Matrix dst) const;
+  void Round(Matrix x) const;
+
   Matrix weights() const { return weight_->value.Rows(first_, count_); }
   const float* bias() const {
     return bias_ == nullptr ? nullptr : bias_->value.data + bias_first_;
@@ -57,7 +82,7 @@ class Linear {
   int64_t first_ = 0;  // row of the weights
   int64_t bias_first_ = 0;
   int64_t count_ = 0;
-  std::shared_ptr<const PackedWeights> packed_;
+  std::shared_ptr<const Packed> packed_;
 };
 
 class LayerNorm {

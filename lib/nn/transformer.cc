@@ -126,10 +126,9 @@ Transformer::Transformer(const TransformerConfig& config)
                                                       config.target_vocab, 0));
 }
 
-void Transformer::Pack() {
-  const auto pack = [](Linear& linear) { linear.Pack(); };
-  stacks_.ForEachLinear(pack);
-  pack(output_);
+void Transformer::Pack(Precision precision) {
+  stacks_.ForEachLinear([=](Linear& linear) { linear.Pack(precision); });
+  output_.Pack(precision, kLogitPart);
 }
 
 Variable Transformer::EmbedAt(Context& context, Side side,
@@ -202,6 +201,14 @@ LossSum Transformer::Loss(Context& context, Variable hidden,
                           LossOptions options) const {
   const Timed timed(context.TimeOf(Op::kLoss));
   return OutputLoss(context, output_, hidden, targets, options);
+}
+
+void Transformer::ForEachLogitPart(Context& context, Matrix hidden,
+                                   const SeeLogitPart& see) const {
+  const auto mark = context.arena.mark();
+  output_.InferParts(
+      hidden, context.arena.Array<float>(hidden.rows * output_.part()), see);
+  context.arena.Rewind(mark);
 }
 
 void Transformer::ForEachLogits(Context& context, Variable hidden,

@@ -72,8 +72,10 @@ class Transformer {
   ParameterTable& parameters() { return parameters_; }
   const ParameterTable& parameters() const { return parameters_; }
 
-  // Prepares for inference after the values are set or changed.
-  void Pack();
+  // Prepares for inference after the values are set or changed. Layers and
+  // output multiply in `precision`; embeddings, attention and normalisation are
+  // single precision always.
+  void Pack(Precision precision = Precision::kFloat32);
 
   // Hidden states [targets, d_model]: row i is to predict batch.targets()[i].
   // Requires: the batch was made for this configuration; no sequence is longer
@@ -98,6 +100,13 @@ class Transformer {
   // As OutputLoss.
   LossSum Loss(Context& context, Variable hidden,
                std::span<const int32_t> targets, LossOptions options) const;
+
+  // Calls see(first, logits) for part after part of the vocabulary: logits
+  // [rows, n] of the pieces from `first` on, which exist only then. With few
+  // rows, 128 or so, they stay in the cache.
+  using SeeLogitPart = Linear::SeePart;
+  void ForEachLogitPart(Context& context, Matrix hidden,
+                        const SeeLogitPart& see) const;
 
   // Calls see(r, logits, lse) for every row r of hidden [rows, d_model]: its
   // logits [target_vocab], which exist only then, and the logarithm of the sum

@@ -14,12 +14,20 @@ HWY_BEFORE_NAMESPACE();
 namespace pipeformer {
 namespace HWY_NAMESPACE {
 
-float LogSumExpImpl(const float* row, int64_t count) {
-  const float max = MaxOf(row, count);
-  const float sum = SumOf(count, [&](auto d, int64_t i) HWY_ATTR {
+HWY_INLINE void AddRow(const float* row, int64_t count, ExpSum& sum) {
+  const float max = std::max(sum.max, MaxOf(row, count));
+  if (max == -std::numeric_limits<float>::infinity()) return;
+  if (max != sum.max) sum.exps *= std::exp(sum.max - max);
+  sum.max = max;
+  sum.exps += SumOf(count, [&](auto d, int64_t i) HWY_ATTR {
     return ExpOfNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
   });
-  return max + std::log(sum);
+}
+
+void AddExpsImpl(Matrix logits, std::span<ExpSum> sums) {
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    AddRow(logits.Row(r), logits.cols, sums[static_cast<size_t>(r)]);
+  }
 }
 
 void SeeLogitsImpl(Matrix logits, std::span<LogitSum> sums) {
@@ -27,12 +35,7 @@ void SeeLogitsImpl(Matrix logits, std::span<LogitSum> sums) {
   for (int64_t r = 0; r < logits.rows; ++r) {
     const float* row = logits.Row(r);
     LogitSum& sum = sums[static_cast<size_t>(r)];
-    const float max = std::max(sum.max, MaxOf(row, count));
-    if (max != sum.max) sum.exps *= std::exp(sum.max - max);
-    sum.max = max;
-    sum.exps += SumOf(count, [&](auto d, int64_t i) HWY_ATTR {
-      return ExpOfNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::Set(d, max)));
-    });
+    AddRow(row, count, sum);
     sum.logits += SumOf(count, [&](auto d, int64_t i)
                                    HWY_ATTR { return hn::LoadU(d, row + i); });
   }
@@ -58,11 +61,8 @@ HWY_INLINE void Insert(Candidate candidate, std::span<Candidate> best) {
   best[place] = candidate;
 }
 
-void SelectBestImpl(const float* row, int64_t count,
+void SelectBestImpl(const float* row, int64_t count, int32_t first,
                     std::span<Candidate> best) {
-  for (Candidate& c : best) {
-    c = {-std::numeric_limits<float>::infinity(), -1};
-  }
   // Almost every vector holds nothing above the weakest of the best so far.
   ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
     const auto weakest = hn::Set(d, best.back().logit);
@@ -70,8 +70,8 @@ void SelectBestImpl(const float* row, int64_t count,
     for (size_t lane = 0; lane < hn::Lanes(d); ++lane) {
       const float logit = row[i + static_cast<int64_t>(lane)];
       if (logit > best.back().logit) {
-        Insert({logit, static_cast<int32_t>(i + static_cast<int64_t>(lane))},
-               best);
+        const auto place = static_cast<int32_t>(i) + static_cast<int32_t>(lane);
+        Insert({logit, first + place}, best);
       }
     }
   });
@@ -84,13 +84,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pipeformer {
 
-HWY_EXPORT(LogSumExpImpl);
+HWY_EXPORT(AddExpsImpl);
 HWY_EXPORT(SeeLogitsImpl);
 HWY_EXPORT(SoftmaxGradient);
 HWY_EXPORT(SelectBestImpl);
 
+float ExpSum::log_sum() const {
+  return static_cast<float>(max + std::log(exps));
+}
+
+void AddExps(Matrix logits, std::span<ExpSum> sums) {
+  HWY_DYNAMIC_DISPATCH(AddExpsImpl)(logits, sums);
+}
+
 float LogSumExp(const float* row, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(LogSumExpImpl)(row, count);
+  ExpSum sum;
+  for (int64_t first = 0; first < count; first += kLogitPart) {
+    auto* part = const_cast<float*>(row + first);  // which is only read
+    AddExps(DenseMatrix(part, 1, std::min(kLogitPart, count - first)),
+            {&sum, 1});
+  }
+  return sum.log_sum();
 }
 
 void SeeLogits(Matrix logits, int64_t first, std::span<const int32_t> targets,
@@ -143,16 +157,16 @@ namespace {
 
 // SelectBest over a heap whose top is the weakest: for many, where inserting
 // one by one would cost more.
-void SelectMany(const float* row, int64_t count, std::span<Candidate> best) {
+void SelectMany(const float* row, int64_t count, int32_t first,
+                std::span<Candidate> best) {
   const auto is_better = [](const Candidate& a, const Candidate& b) {
     return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
   };
-  std::ranges::fill(best,
-                    Candidate{-std::numeric_limits<float>::infinity(), -1});
-  for (int64_t id = 0; id < count; ++id) {
-    if (!(row[id] > best.front().logit)) continue;
+  std::reverse(best.begin(), best.end());  // from the weakest: a heap
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(row[i] > best.front().logit)) continue;
     std::pop_heap(best.begin(), best.end(), is_better);
-    best.back() = {row[id], static_cast<int32_t>(id)};
+    best.back() = {row[i], first + static_cast<int32_t>(i)};
     std::push_heap(best.begin(), best.end(), is_better);
   }
   std::sort_heap(best.begin(), best.end(), is_better);
@@ -160,10 +174,11 @@ void SelectMany(const float* row, int64_t count, std::span<Candidate> best) {
 
 }  // namespace
 
-void SelectBest(const float* row, int64_t count, std::span<Candidate> best) {
+void SelectBest(const float* logits, int64_t count, int32_t first,
+                std::span<Candidate> best) {
   constexpr size_t kFew = 64;
-  if (best.size() > kFew) return SelectMany(row, count, best);
-  HWY_DYNAMIC_DISPATCH(SelectBestImpl)(row, count, best);
+  if (best.size() > kFew) return SelectMany(logits, count, first, best);
+  HWY_DYNAMIC_DISPATCH(SelectBestImpl)(logits, count, first, best);
 }
 
 }  // namespace pipeformer

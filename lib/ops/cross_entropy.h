@@ -11,7 +11,25 @@
 
 namespace pipeformer {
 
-// log(sum(exp(row))) for a row of `count` logits; log_prob = logit - this.
+// The sum of the exponentials of a row's logits, which come part by part; a
+// part is seen in one order, so equal parts give equal bits.
+//   log p(piece) = logit - log_sum()
+// Source: Milakov and Gimelshein 2018, section 3 (a softmax whose maximum is
+// not yet known).
+struct ExpSum {
+  float max = -std::numeric_limits<float>::infinity();
+  double exps = 0;  // of exp(x - max)
+
+  float log_sum() const;
+};
+
+// Adds the logits [rows, n] of a part to the sums [rows].
+void AddExps(Matrix logits, std::span<ExpSum> sums);
+
+// Logits of a part, so that those of many rows stay in the cache.
+inline constexpr int64_t kLogitPart = 256;
+
+// ExpSum::log_sum of a row of `count` logits, seen in such parts.
 float LogSumExp(const float* row, int64_t count);
 
 // The label-smoothed cross-entropy of rows of logits, in nats:
@@ -19,13 +37,10 @@ float LogSumExp(const float* row, int64_t count);
 // A large vocabulary comes in panels of columns that stay in the cache, each
 // seen once for the loss and once more for the gradient:
 //   SeeLogits of every panel, CrossEntropy, LogitGradient of every panel.
-// Source: Szegedy et al. 2016, section 7 (uniform over all labels); Milakov and
-// Gimelshein 2018, section 3 (a softmax whose maximum is not yet known).
-struct LogitSum {  // of the logits of one row that were seen
-  float max = -std::numeric_limits<float>::infinity();
-  double exps = 0;    // of exp(x - max)
-  double logits = 0;  // of x
-  float target = 0;   // x[target], once it was seen
+// Source: Szegedy et al. 2016, section 7 (uniform over all labels).
+struct LogitSum : ExpSum {  // of the logits of one row that were seen
+  double logits = 0;        // of x
+  float target = 0;         // x[target], once it was seen
 };
 
 // Adds a panel to the sums of its rows.
@@ -60,10 +75,16 @@ struct Candidate {
   int32_t id;
 };
 
-// The `best.size()` largest of `count` logits, largest first, the lower id
-// first among equals. NaN and minus infinity are never chosen: where too few
-// others are left, the last ids are -1. Requires: 0 < best.size() <= count.
-void SelectBest(const float* row, int64_t count, std::span<Candidate> best);
+// What a selection begins with.
+inline constexpr Candidate kNoCandidate = {
+    -std::numeric_limits<float>::infinity(), -1};
+
+// Lets `count` logits, of the pieces from `first` on, join the `best` so far:
+// the largest first, the lower id first among equals. NaN and minus infinity
+// are never chosen: where too few others came, the last ones stay kNoCandidate.
+// Requires: the parts of a row come in the order of their pieces.
+void SelectBest(const float* logits, int64_t count, int32_t first,
+                std::span<Candidate> best);
 
 }  // namespace pipeformer
 

@@ -169,6 +169,16 @@ void AddToImpl(Matrix src, Matrix dst) {
   }
 }
 
+void SetScaledImpl(Matrix src, float factor, Matrix dst) {
+  for (int64_t r = 0; r < src.rows; ++r) {
+    const float* x = src.Row(r);
+    float* y = dst.Row(r);
+    ForEachVector(src.cols, [&](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)), d, y + i);
+    });
+  }
+}
+
 void AddRows(Matrix src, float* sum) {
   for (int64_t r = 0; r < src.rows; ++r) {
     AddToImpl(src.Rows(r, 1), DenseMatrix(sum, 1, src.cols));
@@ -228,6 +238,7 @@ HWY_EXPORT(DropoutBackwardImpl);
 HWY_EXPORT(ActivationForwardImpl);
 HWY_EXPORT(ActivationBackwardImpl);
 HWY_EXPORT(AddToImpl);
+HWY_EXPORT(SetScaledImpl);
 HWY_EXPORT(SumRowsImpl);
 HWY_EXPORT(SumOfSquaresImpl);
 
@@ -252,6 +263,10 @@ void ActivationBackward(Matrix src, Activation activation, Dropout dropout,
 
 void AddTo(Matrix src, Matrix dst) {
   HWY_DYNAMIC_DISPATCH(AddToImpl)(src, dst);
+}
+
+void SetScaled(Matrix src, float factor, Matrix dst) {
+  HWY_DYNAMIC_DISPATCH(SetScaledImpl)(src, factor, dst);
 }
 
 void SumRows(Matrix src, float* sum) {

@@ -11,6 +11,9 @@ namespace pipeformer {
 // dst += src; both [rows, cols].
 void AddTo(Matrix src, Matrix dst);
 
+// dst = factor * src; both [rows, cols], which may be one.
+void SetScaled(Matrix src, float factor, Matrix dst);
+
 // sum[c] += the sum over rows of src[., c].  src [rows, cols], sum [cols].
 void SumRows(Matrix src, float* sum);
 

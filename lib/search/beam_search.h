@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "lib/nn/transformer.h"
-#include "lib/ops/cross_entropy.h"
+#include "lib/search/ensemble.h"
 #include "lib/search/hypothesis.h"
+#include "lib/search/next_pieces.h"
 #include "lib/tensor/arena.h"
 
 namespace pipeformer {
@@ -29,10 +30,10 @@ using TakeResult = std::function<void(SearchResult)>;
 // One worker's search; used by one thread.
 class BeamSearch {
  public:
-  // Requires: `model` is packed and outlives the search; 1 <= n_best, and
-  // n_best <= beam_size unless hypotheses are drawn. A beam may be larger than
-  // the vocabulary.
-  BeamSearch(const Transformer& model, const SearchOptions& options);
+  // Requires: the networks are packed, outlive the search, are of one type and
+  // have the same pieces; 1 <= n_best, and n_best <= beam_size unless
+  // hypotheses are drawn. A beam may be larger than the vocabulary.
+  BeamSearch(const Ensemble& ensemble, const SearchOptions& options);
   ~BeamSearch();
 
   // Searches every sentence of `next`. Results come in the order in which
@@ -40,6 +41,7 @@ class BeamSearch {
   void Run(const NextRequest& next, const TakeResult& take);
 
  private:
+  using Caches = std::vector<std::unique_ptr<SentenceCache>>;
   struct Live;
   struct Sentence;
 
@@ -47,23 +49,18 @@ class BeamSearch {
   int64_t LengthLimit(int64_t source_pieces) const;
   void Encode(size_t first);
   void Step();
-  void Choose(Matrix hidden, const std::vector<int64_t>& first_row);
-  void ChooseRow(Sentence& sentence, size_t number, std::span<float> logits);
-  void Hide(const Sentence& sentence, const Hypothesis& hypothesis,
-            std::span<float> logits) const;
-  int64_t width() const {
-    return options_.sampling.active() ? options_.n_best : options_.beam_size;
-  }
-  void Advance(Sentence& sentence);
+  NextRule RuleFor(const Sentence& sentence, const Live& live) const;
+  size_t RoomIn(const Sentence& sentence) const;
+  void Advance(Sentence& sentence, size_t first_row);
   SearchResult Finish(Sentence& sentence) const;
-  std::unique_ptr<SentenceCache> TakeCache();
+  Caches TakeCaches();
 
-  const Transformer& model_;
+  Ensemble ensemble_;
   SearchOptions options_;
   Arena arena_;
   std::vector<std::unique_ptr<Sentence>> active_;
-  std::vector<std::unique_ptr<SentenceCache>> free_caches_;
-  std::vector<Candidate> best_;
+  std::vector<Caches> free_caches_;
+  NextPieces next_;
   int64_t active_pieces_ = 0;
 };
 

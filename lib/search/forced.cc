@@ -61,8 +61,9 @@ void SeeRow(std::span<const float> logits, float lse, int32_t target,
   result.log_prob += static_cast<double>(log_prob);
   if (wishes.num_expected > 0) {
     std::vector<Candidate> best(
-        std::min(static_cast<size_t>(wishes.num_expected), logits.size()));
-    SelectBest(logits.data(), static_cast<int64_t>(logits.size()), best);
+        std::min(static_cast<size_t>(wishes.num_expected), logits.size()),
+        kNoCandidate);
+    SelectBest(logits.data(), static_cast<int64_t>(logits.size()), 0, best);
     auto& expected = result.expected.emplace_back();
     for (const Candidate& c : best) {
       if (c.id >= 0) expected.push_back({c.id, c.logit - lse});

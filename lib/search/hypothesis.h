@@ -51,6 +51,7 @@ struct SearchOptions {
   // language model continues, max_length. At the limit the end symbol is the
   // only continuation.
   int64_t max_length = 1000;
+  int64_t min_length = 0;  // pieces, where the most allow so many
   double max_length_factor = 2;
   // Source pieces searched together by one worker; more sentences join as
   // others end. No result depends on it.

@@ -12,8 +12,8 @@ namespace {
 // The `count` most probable pieces, fewer where there are no more.
 std::vector<Candidate> MostProbable(std::span<const float> logits,
                                     size_t count) {
-  std::vector<Candidate> best(std::min(count, logits.size()));
-  SelectBest(logits.data(), static_cast<int64_t>(logits.size()), best);
+  std::vector<Candidate> best(std::min(count, logits.size()), kNoCandidate);
+  SelectBest(logits.data(), static_cast<int64_t>(logits.size()), 0, best);
   std::erase_if(best, [](const Candidate& c) { return c.id < 0; });
   return best;
 }

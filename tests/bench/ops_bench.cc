@@ -216,7 +216,8 @@ void SelectFive(benchmark::State& state) {
   std::vector<Candidate> best(5);
   for (auto _ : state) {
     for (int64_t r = 0; r < 256; ++r) {
-      SelectBest(logits.view().Row(r), 8000, best);
+      std::ranges::fill(best, kNoCandidate);
+      SelectBest(logits.view().Row(r), 8000, 0, best);
     }
   }
   CountRows(state, 256);

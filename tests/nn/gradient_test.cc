@@ -41,10 +41,10 @@ struct Case {
 // with dropout everywhere.
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const auto& [name, config] : EveryNetwork()) {
+  for (const auto& [name, config, precision] : EveryNetwork()) {
     cases.push_back({name, config});
   }
-  for (const auto& [name, config] : EveryArchitecture()) {
+  for (const auto& [name, config, precision] : EveryArchitecture()) {
     if (config.is_language_model()) {
       cases.push_back({name + "Both", config, Predict::kBoth});
     }

@@ -49,9 +49,11 @@ std::vector<NamedConfig> EveryNetwork() {
       {"Rotary", PositionKind::kRotary},
       {"Alibi", PositionKind::kAlibi}};
   std::vector<NamedConfig> all;
-  for (const auto& [architecture, config] : EveryArchitecture()) {
+  for (const NamedConfig& architecture : EveryArchitecture()) {
+    const TransformerConfig& config = architecture.config;
     const auto add = [&](const std::string& name) -> TransformerConfig& {
-      return all.emplace_back(NamedConfig{architecture + name, config}).config;
+      return all.emplace_back(NamedConfig{architecture.name + name, config})
+          .config;
     };
     for (const auto& [name, position] : kPositions) {
       add(name).position = position;
@@ -65,6 +67,17 @@ std::vector<NamedConfig> EveryNetwork() {
     if (!config.is_language_model()) pre_norm.target_vocab = 93;
   }
   return all;
+}
+
+std::vector<NamedConfig> InEveryPrecision(std::vector<NamedConfig> networks) {
+  const size_t count = networks.size();
+  for (size_t i = 0; i < count; ++i) {
+    NamedConfig int8 = networks[i];
+    int8.name += "Int8";
+    int8.precision = Precision::kInt8;
+    networks.push_back(int8);
+  }
+  return networks;
 }
 
 std::unique_ptr<Transformer> RandomNetwork(const TransformerConfig& config,

@@ -26,6 +26,7 @@ TransformerConfig SmallConfig();
 struct NamedConfig {
   std::string name;
   TransformerConfig config;
+  Precision precision = Precision::kFloat32;
 
   friend std::ostream& operator<<(std::ostream& out, const NamedConfig& c) {
     return out << c.name;
@@ -40,6 +41,9 @@ std::vector<NamedConfig> EveryArchitecture();
 // Each of them with every kind of positions; and with a window, with unscaled
 // scores, with the norms before the layers and separate embeddings.
 std::vector<NamedConfig> EveryNetwork();
+
+// `networks`, and the same in eight bits.
+std::vector<NamedConfig> InEveryPrecision(std::vector<NamedConfig> networks);
 
 // The network of `config` with random values in every parameter, biases and
 // gains too, so that none can be forgotten unnoticed.

@@ -223,9 +223,34 @@ TEST_P(CrossEntropyTest, LogSumExpDoesNotDependOnWhereTheRowLies) {
   }
 }
 
-std::vector<int32_t> Best(const std::vector<float>& row, size_t count) {
-  std::vector<Candidate> best(count);
-  SelectBest(row.data(), static_cast<int64_t>(row.size()), best);
+// Seen in parts, a sum is that of the whole up to rounding; where it is not
+// finite so far, what comes later counts.
+TEST_P(CrossEntropyTest, ExpSumsAddUpInParts) {
+  auto x = TestMatrix::Uniform(3, 1000, Random(1), 20);
+  for (int64_t c = 0; c < 300; ++c) x(1, c) = -kInfinity;
+  for (int64_t c = 300; c < 1000; ++c) x(2, c) = -kInfinity;
+  std::vector<ExpSum> sums(3);
+  for (const auto& [first, count] :
+       {std::pair{0, 1}, {1, 299}, {300, 0}, {300, 256}, {556, 444}}) {
+    if (count > 0) AddExps(x.view().Columns(first, count), sums);
+  }
+  for (int64_t r = 0; r < 3; ++r) {
+    EXPECT_NEAR(sums[static_cast<size_t>(r)].log_sum(),
+                reference::LogSumExp(x.view(), r), 4e-5);
+    EXPECT_NEAR(LogSumExp(x.view().Row(r), 1000),
+                reference::LogSumExp(x.view(), r), 4e-5);
+  }
+}
+
+// Chosen part after part.
+std::vector<int32_t> Best(const std::vector<float>& row, size_t count,
+                          size_t part) {
+  std::vector<Candidate> best(count, kNoCandidate);
+  for (size_t first = 0; first < row.size(); first += part) {
+    SelectBest(row.data() + first,
+               static_cast<int64_t>(std::min(part, row.size() - first)),
+               static_cast<int32_t>(first), best);
+  }
   std::vector<int32_t> ids;
   for (const Candidate& c : best) {
     if (c.id >= 0) {
@@ -234,6 +259,12 @@ std::vector<int32_t> Best(const std::vector<float>& row, size_t count) {
     ids.push_back(c.id);
   }
   return ids;
+}
+
+std::vector<int32_t> Best(const std::vector<float>& row, size_t count) {
+  const std::vector<int32_t> whole = Best(row, count, row.size());
+  for (const size_t part : {1, 7, 64}) EXPECT_EQ(Best(row, count, part), whole);
+  return whole;
 }
 
 TEST_P(CrossEntropyTest, SelectBestEqualsAStableSort) {

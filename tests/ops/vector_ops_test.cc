@@ -31,6 +31,20 @@ TEST_P(VectorOpsTest, AddToAddsAndSetZeroClearsTheViewAlone) {
   }
 }
 
+TEST_P(VectorOpsTest, SetScaledScalesInPlaceToo) {
+  for (const int64_t width : {1, 7, 16, 33, 100}) {
+    auto src = TestMatrix::Uniform(5, width, Random(1), 1, Layout::kSlice);
+    DoubleMatrix expected = src.view();
+    for (double& value : expected.values) value *= -0.75;
+    TestMatrix dst(5, width);
+    SetScaled(src, -0.75f, dst);
+    EXPECT_TRUE(IsClose(dst, expected, 1e-7));
+    SetScaled(src, -0.75f, src);
+    EXPECT_TRUE(HasSameBits(src, dst));
+    EXPECT_TRUE(src.GuardIsIntact());
+  }
+}
+
 TEST_P(VectorOpsTest, SumRowsAddsTheColumnSums) {
   const auto src = TestMatrix::Uniform(70, 33, Random(1), 1, Layout::kSlice);
   auto sum = TestMatrix::Uniform(1, 33, Random(2));

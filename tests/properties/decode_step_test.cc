@@ -51,7 +51,7 @@ class DecodeStep : public testing::TestWithParam<NamedConfig> {
       : network_(RandomNetwork(GetParam().config, 5)),
         whole_(GetParam().config, Boundary{}) {
     const TransformerConfig& config = network_->config();
-    network_->Pack();
+    network_->Pack(GetParam().precision);
     const int64_t lengths[] = {7, 0, 33, 16, 20, 5};
     const int64_t starts[] = {0, 0, 2, 3, 3, 40};
     const int64_t steps[] = {20, 35, 18, 1, 16, 17};
@@ -159,7 +159,8 @@ TEST_P(DecodeStep, AttentionWeightsEqualThoseOfTheWholeSequence) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, DecodeStep,
-                         testing::ValuesIn(EveryNetwork()), NameOf);
+                         testing::ValuesIn(InEveryPrecision(EveryNetwork())),
+                         NameOf);
 
 }  // namespace
 }  // namespace pipeformer

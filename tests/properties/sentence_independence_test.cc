@@ -24,7 +24,7 @@ class SentenceIndependence : public testing::TestWithParam<NamedConfig> {
   SentenceIndependence() {
     const TransformerConfig& config = GetParam().config;
     network_ = RandomNetwork(config, 11);
-    network_->Pack();
+    network_->Pack(GetParam().precision);
     std::vector<int64_t> source_lengths, target_lengths;
     Random random(12);
     for (size_t s = 0; s < kSentences; ++s) {
@@ -107,7 +107,8 @@ TEST_P(SentenceIndependence, OfTheNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, SentenceIndependence,
-                         testing::ValuesIn(EveryNetwork()), NameOf);
+                         testing::ValuesIn(InEveryPrecision(EveryNetwork())),
+                         NameOf);
 
 }  // namespace
 }  // namespace pipeformer

@@ -16,7 +16,7 @@ namespace {
 class Forced : public testing::TestWithParam<NamedConfig> {
  protected:
   Forced() : model_(RandomNetwork(GetParam().config, 31)) {
-    model_->Pack();
+    model_->Pack(GetParam().precision);
     sources_ = RandomSources(15, 20, 77, 32);
     const SearchOptions options = {
         .beam_size = 3, .n_best = 3, .max_length = 14};
@@ -101,7 +101,8 @@ TEST_P(Forced, AttentionComesByKindLayerAndHeadWithRowsThatSumToOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Forced, testing::ValuesIn(EveryNetwork()),
+INSTANTIATE_TEST_SUITE_P(Networks, Forced,
+                         testing::ValuesIn(InEveryPrecision(EveryNetwork())),
                          NameOf);
 
 class ForcedEmpty : public testing::TestWithParam<NamedConfig> {};

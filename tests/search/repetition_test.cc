@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -59,6 +61,24 @@ TEST(BeamSearch, APrefixIsKeptAndDoesNotCountAsSaid) {
             (std::vector<int32_t>{kB, kB, kB, kB, kB, kB, kA, kB}));
   EXPECT_NEAR(found[0].log_prob,
               7 * std::log(0.6) + std::log(0.3) + std::log(0.1), 1e-5);
+}
+
+// The end comes first as soon as it may; with a limit below, at the limit.
+TEST(BeamSearch, HasTheFewestPiecesAskedFor) {
+  const auto world = ToyWorld({.end = 0.5, .a = 0.3, .b = 0.2});
+  using Case = std::array<int64_t, 3>;
+  for (const auto& [fewest, most, expected] :
+       {Case{0, 10, 0}, Case{3, 10, 3}, Case{3, 2, 2}}) {
+    const SearchOptions options{
+        .beam_size = 4, .max_length = most, .min_length = fewest};
+    const auto found = Search(*world, options, {{kA}}).front();
+    const auto size = static_cast<size_t>(expected);
+    for (const Hypothesis& h : found) EXPECT_GE(h.ids.size(), size);
+    EXPECT_EQ(found[0].ids.size(), size) << fewest << " to " << most;
+    EXPECT_NEAR(found[0].log_prob,
+                static_cast<double>(expected) * std::log(0.3) + std::log(0.5),
+                1e-5);
+  }
 }
 
 // Field case rep-ratio.
