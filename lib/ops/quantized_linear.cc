@@ -23,7 +23,8 @@ constexpr float kSmallest = 1e-30f;       // below, a row counts as zero
 using Sums = hn::CappedTag<int32_t, 16>;
 constexpr int kSumLanes = static_cast<int>(hn::MaxLanes(Sums()));
 constexpr int kVectors = static_cast<int>(kPanelCols) / kSumLanes;
-// Sums of a tile fill most registers: 16 with AVX2, 32 with AVX-512.
+// Sums of a tile, and products before they are added, fill the registers: 16
+// with AVX2, 32 with AVX-512.
 constexpr int kTileRows = kVectors == 1 ? 12 : 6;
 
 // The largest magnitude of a row; infinity or NaN where a value is so. The bits
@@ -150,12 +151,19 @@ HWY_INLINE void QuantizedTile(const TileSource& src, const Panel& panel,
       for (int v = 0; v < kVectors; ++v) {
         sum[r][v] =
             hn::ReorderWidenMulAccumulate(di, x, weight[v], sum[r][v], unused);
+#if HWY_TARGET == HWY_AVX2
+        // Keeps a sum in its register: GCC 12 would move all of them about.
+        asm("" : "+x"(sum[r][v].raw));
+#endif
       }
     }
     values += 2 * kPanelCols;
   }
+  // Unrolled, so that no sum need have an address.
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
     const auto row_scale = hn::Set(df, src.scales[r]);
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const int64_t at = v * kSumLanes;
       const auto scale = hn::Mul(row_scale, hn::LoadU(df, panel.scales + at));

@@ -16,7 +16,8 @@ def read_model(path):
     for name, tensor in header.items():
         if tensor["dtype"] == "F32":
             begin, end = tensor["data_offsets"]
-            tensors[name] = np.frombuffer(body[begin:end], np.float32).reshape(tensor["shape"])
+            tensors[name] = np.frombuffer(body[begin:end], np.float32).reshape(
+                tensor["shape"]).copy()
     return tensors, config
 
 
