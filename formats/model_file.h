@@ -32,12 +32,12 @@ struct Model {
   std::unique_ptr<Transformer> network;
 };
 
-// Maps `path` and packs the weights for inference in `precision`. Throws Error: 66 when it is
-// missing; 65 naming the path and what is wrong when it is no model, of a newer
-// version, its tensors do not fit its configuration, a weight is not finite, or
-// a vocabulary does not have its recorded hash. The hash of the weights is for
-// comparing models; it is not checked on loading, so that a large model starts
-// at once.
+// Maps `path` and packs the weights for inference in `precision`. Throws Error:
+// 66 when it is missing; 65 naming the path and what is wrong when it is no
+// model, of a newer version, its tensors do not fit its configuration, a weight
+// is not finite, or a vocabulary does not have its recorded hash. The hash of
+// the weights is for comparing models; it is not checked on loading, so that a
+// large model starts at once.
 Model LoadModel(const std::string& path,
                 Precision precision = Precision::kFloat32);
 

@@ -197,9 +197,8 @@ LossSum Trainer::Total(std::span<LossSum> losses) {
   processes_.Sum(parts);
   LossSum total;
   for (size_t i = 0; i < parts.size();) {
-    total.ForEachPart([&]<class Part>(Part& part) {
-      part += static_cast<Part>(parts[i++]);
-    });
+    total.ForEachPart(
+        [&]<class Part>(Part& part) { part += static_cast<Part>(parts[i++]); });
   }
   return total;
 }
