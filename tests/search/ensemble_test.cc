@@ -14,26 +14,6 @@ namespace {
 
 constexpr int64_t kVocab = 300;  // two parts of logits
 
-std::vector<std::vector<Hypothesis>> SearchAll(
-    const Ensemble& ensemble, const SearchOptions& options,
-    const std::vector<std::vector<int32_t>>& sources) {
-  std::vector<std::vector<Hypothesis>> found(sources.size());
-  size_t next = 0;
-  BeamSearch(ensemble, options)
-      .Run(
-          [&](Wait, SearchRequest& request) {
-            if (next == sources.size()) return false;
-            request.index = static_cast<int64_t>(next);
-            request.source = sources[next++];
-            return true;
-          },
-          [&](SearchResult result) {
-            found[static_cast<size_t>(result.index)] =
-                std::move(result.hypotheses);
-          });
-  return found;
-}
-
 class EnsembleTest : public testing::TestWithParam<NamedConfig> {
  protected:
   EnsembleTest()
@@ -47,9 +27,8 @@ class EnsembleTest : public testing::TestWithParam<NamedConfig> {
 };
 
 TEST_P(EnsembleTest, ANetworkThatDoesNotCountChangesNothing) {
-  const auto alone = SearchAll(*a_, options_, sources_);
-  const auto both =
-      SearchAll({{a_.get(), b_.get()}, {1, 0}}, options_, sources_);
+  const auto alone = Search(*a_, options_, sources_);
+  const auto both = Search({{a_.get(), b_.get()}, {1, 0}}, options_, sources_);
   for (size_t s = 0; s < sources_.size(); ++s) {
     ASSERT_EQ(both[s].size(), alone[s].size());
     for (size_t h = 0; h < alone[s].size(); ++h) {
@@ -64,7 +43,7 @@ TEST_P(EnsembleTest, ChoosesByTheWeightedSum) {
   options_.beam_size = options_.n_best = 1;
   const std::vector<float> weights = {0.4f, 0.9f};
   const auto found =
-      SearchAll({{a_.get(), b_.get()}, weights}, options_, sources_);
+      Search({{a_.get(), b_.get()}, weights}, options_, sources_);
   int differ = 0;
   for (size_t s = 0; s < sources_.size(); ++s) {
     const Hypothesis& h = found[s].at(0);
@@ -85,17 +64,17 @@ TEST_P(EnsembleTest, ChoosesByTheWeightedSum) {
       sum += both(chosen);
     }
     EXPECT_NEAR(h.log_prob, sum, 1e-3);
-    differ += h.ids != SearchAll(*a_, options_, {sources_[s]})[0][0].ids;
+    differ += h.ids != Search(*a_, options_, {sources_[s]})[0][0].ids;
   }
   EXPECT_GT(differ, 0) << "the second network never mattered";
 }
 
 TEST_P(EnsembleTest, ASentenceDoesNotDependOnTheOthers) {
   const Ensemble both = {{a_.get(), b_.get()}, {0.5f, 0.5f}};
-  const auto together = SearchAll(both, options_, sources_);
+  const auto together = Search(both, options_, sources_);
   options_.mini_batch_words = 1;
   for (size_t s = 0; s < sources_.size(); ++s) {
-    const auto alone = SearchAll(both, options_, {sources_[s]}).front();
+    const auto alone = Search(both, options_, {sources_[s]}).front();
     ASSERT_EQ(alone.size(), together[s].size());
     for (size_t h = 0; h < alone.size(); ++h) {
       EXPECT_TRUE(Same(alone[h], together[s][h]));

@@ -131,11 +131,11 @@ std::vector<Hypothesis> SlowBeamSearch(const Transformer& model,
 }
 
 std::vector<std::vector<Hypothesis>> Search(
-    const Transformer& model, const SearchOptions& options,
+    const Ensemble& ensemble, const SearchOptions& options,
     const std::vector<std::vector<int32_t>>& sources) {
   std::vector<std::vector<Hypothesis>> results(sources.size());
   size_t next = 0;
-  BeamSearch(model, options)
+  BeamSearch(ensemble, options)
       .Run(
           [&](Wait, SearchRequest& request) {
             if (next == sources.size()) return false;

@@ -10,6 +10,7 @@
 
 #include "lib/nn/transformer.h"
 #include "lib/search/beam_search.h"
+#include "lib/search/ensemble.h"
 #include "lib/search/hypothesis.h"
 #include "tests/nn/test_network.h"
 
@@ -39,7 +40,7 @@ std::vector<Hypothesis> SlowBeamSearch(const Transformer& model,
 
 // Beam search of `sources`, in their order; n_best as in `options`.
 std::vector<std::vector<Hypothesis>> Search(
-    const Transformer& model, const SearchOptions& options,
+    const Ensemble& ensemble, const SearchOptions& options,
     const std::vector<std::vector<int32_t>>& sources);
 
 // Every bit of two hypotheses is the same.
