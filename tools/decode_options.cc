@@ -142,10 +142,10 @@ std::vector<Option> SearchOptionRows(SearchOptions& search) {
        .max = 1000},
       {.name = "mini-batch-words",
        .value = "N",
-       .help = "source pieces searched together by a thread; the result does "
-               "not depend on it",
+       .help = "source pieces searched together by a thread, 0: as suits the "
+               "model; the result does not depend on it",
        .target = &search.mini_batch_words,
-       .min = 1,
+       .min = 0,
        .max = 1 << 24},
   };
 }

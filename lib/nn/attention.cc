@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "lib/base/error.h"
 #include "lib/nn/extra_keys.h"
@@ -244,34 +245,55 @@ float* MultiHeadAttention::Run(Context& context, Matrix query,
   return scratch;
 }
 
+// Runs the kernel of a step and shows its weights.
+Variable MultiHeadAttention::RunStep(Context& context, Matrix query,
+                                     std::span<StepGroup> groups) const {
+  const int64_t heads = config_.num_heads;
+  const Variable y = context.New(query.rows, query.cols);
+  const auto mark = context.arena.mark();
+  std::vector<AttentionGroup> seen;  // one a query
+  if (context.probe != nullptr) {
+    for (const StepGroup& g : groups) {
+      for (StepQuery& q : g.queries) {
+        AttentionGroup& one = seen.emplace_back();
+        one.first_query = static_cast<int64_t>(seen.size()) - 1;
+        one.num_queries = 1;
+        one.num_keys = q.num_keys;
+        one.weights =
+            context.arena.Array<float>(AttentionWeightsSize(one, heads));
+        q.weights = one.weights;
+      }
+    }
+  }
+  const AttentionOptions options = Options(query, query, nullptr);
+  float* scratch = context.arena.Array<float>(
+      AttentionStepScratchSize(groups, options, query.cols / heads));
+  AttentionStep(query, groups, options, scratch, y.value);
+  if (context.probe != nullptr) {
+    context.probe->See(config_.kind, config_.layer, seen);
+  }
+  context.arena.Rewind(mark);
+  return y;
+}
+
 Variable MultiHeadAttention::SelfStep(Context& context, Variable x,
                                       DecoderCache& cache) const {
   const int64_t d = config_.d_model;
   const Variable projected = in_(context, x);  // [rows, 3 d]
   if (const Matrix angles = Angles(); angles.data != nullptr) {
     // Queries and keys stand together, so one turn serves both.
-    Rotate(context, cache.Positions(context.arena), angles,
-           projected.Columns(0, 2 * d));
+    Rotate(context, cache.positions(), angles, projected.Columns(0, 2 * d));
   }
   const auto groups =
       cache.AppendSelf(config_.layer, projected.value.Columns(d, d),
-                       projected.value.Columns(2 * d, d), context.arena);
-  AttentionOptions options = Options(projected.value, projected.value, nullptr);
-  options.key_stride = options.value_stride = cache.history_stride();
-  Variable y = context.New(x.rows(), d);
-  Run(context, projected.value.Columns(0, d), groups, options, y.value);
-  return out_(context, y);
+                       projected.value.Columns(2 * d, d));
+  return out_(context, RunStep(context, projected.value.Columns(0, d), groups));
 }
 
 Variable MultiHeadAttention::CrossStep(Context& context, Variable x,
                                        DecoderCache& cache) const {
-  const Variable query = query_(context, x);
-  AttentionOptions options = Options(query.value, query.value, nullptr);
-  options.value_stride = config_.d_model;
-  Variable y = context.New(x.rows(), config_.d_model);
-  Run(context, query.value, cache.Cross(config_.layer, context.arena), options,
-      y.value);
-  return out_(context, y);
+  const Matrix query = query_(context, x).value;
+  return out_(context, RunStep(context, query, cache.Cross(config_.layer)));
 }
 
 void MultiHeadAttention::CacheMemory(
@@ -280,21 +302,8 @@ void MultiHeadAttention::CacheMemory(
   const auto mark = context.arena.mark();
   const int64_t d = config_.d_model;
   const Matrix projected = key_value_(context, memory).value;  // [rows, 2 d]
-  for (size_t s = 0; s < sentences.size(); ++s) {
-    const int64_t first = memory_offsets[s];
-    const int64_t rows = memory_offsets[s + 1] - first;
-    SentenceCache::Layer& layer =
-        sentences[s]->layers[static_cast<size_t>(config_.layer)];
-    sentences[s]->source_rows = rows;
-    const AttentionGroup keys{.num_keys = rows, .keys = projected.Row(first)};
-    PackKeys(keys, Options(projected, projected, nullptr),
-             d / config_.num_heads,
-             layer.packed_keys.Reserve(PackedKeysSize(rows, d), 0));
-    float* values = layer.source_values.Reserve(rows * d, 0);
-    for (int64_t r = 0; r < rows; ++r) {
-      std::copy_n(projected.Row(first + r) + d, d, values + r * d);
-    }
-  }
+  KeepSource(config_.layer, projected.Columns(0, d), projected.Columns(d, d),
+             memory_offsets, sentences);
   context.arena.Rewind(mark);
 }
 

@@ -117,6 +117,8 @@ class MultiHeadAttention {
                   std::span<AttentionGroup> groups) const;
   float* Run(Context& context, Matrix query, std::span<AttentionGroup> groups,
              const AttentionOptions& options, Matrix dst) const;
+  Variable RunStep(Context& context, Matrix query,
+                   std::span<StepGroup> groups) const;
   AttentionOptions Options(const Matrix& key, const Matrix& value,
                            float* gradients) const;
   Matrix Angles() const;

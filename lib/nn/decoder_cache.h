@@ -8,82 +8,96 @@
 #include <span>
 #include <vector>
 
-#include "lib/ops/attention.h"
+#include "lib/ops/attention_step.h"
 #include "lib/tensor/arena.h"
 #include "lib/tensor/matrix.h"
 
 namespace pipeformer {
 
-// A vector of floats aligned to 64 bytes that keeps its memory when cleared.
-class AlignedBuffer {
+// Blocks of keys and values (see StepGroup) for the sentences of one thread.
+// What is given back serves again; memory is freed with the pool.
+class BlockPool {
  public:
-  AlignedBuffer() = default;
-  AlignedBuffer(const AlignedBuffer&) = delete;
-  AlignedBuffer& operator=(const AlignedBuffer&) = delete;
-  ~AlignedBuffer();
+  explicit BlockPool(int64_t width) : width_(width) {}
 
-  // Makes room for `count` floats; of those there were, the first `keep` stay
-  // what they were.
-  float* Reserve(int64_t count, int64_t keep);
-  float* data() const { return data_; }
+  float* Take();
+  void GiveBack(float* block) { free_.push_back(block); }
+  int64_t width() const { return width_; }
 
  private:
-  float* data_ = nullptr;
-  int64_t capacity_ = 0;
+  int64_t width_;
+  Arena arena_;
+  std::vector<float*> free_;
+};
+
+// Rows of keys and values that grow block by block.
+class BlockRows {
+ public:
+  explicit BlockRows(BlockPool& pool) : pool_(&pool) {}
+  BlockRows(BlockRows&& other) = default;
+  ~BlockRows();
+
+  // Makes room for rows [0, count).
+  void Reserve(int64_t count);
+  float* const* blocks() const { return blocks_.data(); }
+
+ private:
+  BlockPool* pool_;
+  std::vector<float*> blocks_;
 };
 
 // One sentence being decoded; its layers are those of the decoder.
 struct SentenceCache {
   struct Layer {
-    AlignedBuffer packed_keys;    // of the source, see PackKeys
-    AlignedBuffer source_values;  // [source rows, d_model]
-    AlignedBuffer history;        // [rows, 2 d_model]: key, value
+    BlockRows source, history;
   };
 
-  explicit SentenceCache(int64_t num_layers)
-      : layers(static_cast<size_t>(num_layers)) {}
+  // Requires: the pool outlives this.
+  SentenceCache(BlockPool& pool, int64_t num_layers);
 
   std::vector<Layer> layers;
   int64_t source_rows = 0;
-  int64_t history_rows = 0;  // rows given out so far
+  int64_t history_rows = 0;  // all rows in use are before this one
 };
 
 // Stores the keys and values [rows, width] of whole sentences, divided by
-// `offsets`, as the first history rows of `sentences`, for one layer.
+// `offsets`, for one layer of `sentences`: as their sources, or as their first
+// history rows.
+void KeepSource(int layer, Matrix key, Matrix value,
+                std::span<const int32_t> offsets,
+                std::span<SentenceCache* const> sentences);
 void KeepHistory(int layer, Matrix key, Matrix value,
                  std::span<const int32_t> offsets,
                  std::span<SentenceCache* const> sentences);
 
-// One row of a decoding step: a hypothesis of a sentence. `rows` are the
-// history rows of its positions so far, the new one last.
-struct HypothesisRows {
-  SentenceCache* sentence;
-  std::span<const int32_t> rows;
-};
+// The history rows of a hypothesis' positions so far, the new one last.
+using HistoryRows = std::span<const int32_t>;
 
 // One step over many hypotheses. Those of one sentence stand together.
 class DecoderCache {
  public:
-  // Requires: the spans outlive the step.
-  DecoderCache(std::span<const HypothesisRows> hypotheses, int64_t d_model)
-      : hypotheses_(hypotheses), d_model_(d_model) {}
+  // `sentences` and `rows` are of each hypothesis. Requires: the rows outlive
+  // the step.
+  DecoderCache(std::span<SentenceCache* const> sentences,
+               std::span<const HistoryRows> rows);
 
   // Stores the new keys and values [hypotheses, d_model] of a layer and
-  // returns what each hypothesis attends to, on `arena`.
-  std::span<AttentionGroup> AppendSelf(int layer, Matrix key, Matrix value,
-                                       Arena& arena);
+  // returns what the hypotheses of each sentence attend to. It is good until
+  // the next call.
+  std::span<StepGroup> AppendSelf(int layer, Matrix key, Matrix value);
 
-  // The source of each sentence, one group for all its hypotheses.
-  std::span<AttentionGroup> Cross(int layer, Arena& arena) const;
+  // The source of each sentence, the same way.
+  std::span<StepGroup> Cross(int layer);
 
-  // The position of each hypothesis' newest row, on `arena`.
-  std::span<const int32_t> Positions(Arena& arena) const;
-
-  int64_t history_stride() const { return 2 * d_model_; }
+  // The position of each hypothesis' newest row.
+  std::span<const int32_t> positions() const { return positions_; }
 
  private:
-  std::span<const HypothesisRows> hypotheses_;
-  int64_t d_model_;
+  std::span<const HistoryRows> rows_;
+  std::vector<SentenceCache*> sentences_;  // of each group
+  std::vector<StepQuery> self_, cross_;    // of each hypothesis
+  std::vector<StepGroup> self_groups_, cross_groups_;
+  std::vector<int32_t> positions_;
 };
 
 }  // namespace pipeformer

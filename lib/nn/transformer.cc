@@ -191,9 +191,7 @@ void Transformer::CacheSource(Context& context, const PairBatch& batch,
 Variable Transformer::DecodeStep(Context& context, std::span<const int32_t> ids,
                                  DecoderCache& cache) const {
   return stacks_.DecodeStep(
-      context,
-      EmbedAt(context, Side::kTarget, ids, cache.Positions(context.arena)),
-      cache);
+      context, EmbedAt(context, Side::kTarget, ids, cache.positions()), cache);
 }
 
 LossSum Transformer::Loss(Context& context, Variable hidden,

@@ -52,7 +52,6 @@ struct Head {
   int64_t query_stride;
   const float* keys;
   const float* values;
-  const int32_t* key_rows;
   int64_t key_stride, value_stride;
   float scale;
   bool causal;
@@ -66,9 +65,8 @@ struct Head {
   int64_t first_element;  // counts elements of weights for dropout
   int64_t element_stride;
 
-  int64_t Row(int64_t j) const { return key_rows == nullptr ? j : key_rows[j]; }
-  const float* Key(int64_t j) const { return keys + Row(j) * key_stride; }
-  const float* Value(int64_t j) const { return values + Row(j) * value_stride; }
+  const float* Key(int64_t j) const { return keys + j * key_stride; }
+  const float* Value(int64_t j) const { return values + j * value_stride; }
   const float* Query(int64_t t) const { return query + t * query_stride; }
   // The place of query t among the keys.
   int64_t Place(int64_t t) const { return num_keys - num_queries + t; }
@@ -95,9 +93,8 @@ HWY_INLINE Head HeadOf(Matrix query, const AttentionGroup& g,
           .padded = PaddedKeys(g.num_keys),
           .query = query.Row(g.first_query) + column,
           .query_stride = query.stride,
-          .keys = g.keys == nullptr ? nullptr : g.keys + column,
+          .keys = g.keys + column,
           .values = g.values + column,
-          .key_rows = g.key_rows,
           .key_stride = options.key_stride,
           .value_stride = options.value_stride,
           .scale = options.scale,

@@ -1,6 +1,6 @@
 // Scaled dot-product attention over ragged batches, all heads at once: the one
-// attention of the toolkit, for whole sequences, for single decoding steps, for
-// encoder, decoder and cross attention, under any mask.
+// attention of the toolkit, for encoder, decoder and cross attention, under any
+// mask; in attention_step.h for single decoding steps, with the same numbers.
 //
 //   weights = softmax(scale query key^T + bias),  dst = dropout(weights) value
 //
@@ -27,17 +27,14 @@ inline int64_t PaddedKeys(int64_t num_keys) {
   return (num_keys + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
 }
 
-// The queries of one sentence (or one hypothesis) and the keys they see.
-// Key j lies in row key_rows[j] (or j) of `keys` and `values`.
+// The queries of one sentence and the keys they see.
 struct AttentionGroup {
   int64_t first_query = 0;  // row of the query matrix
   int64_t num_queries = 0;
   int64_t num_keys = 0;
-  const float* keys = nullptr;         // [., heads * head_dim]
-  const float* values = nullptr;       // [., heads * head_dim]
-  const int32_t* key_rows = nullptr;   // [num_keys] or null
-  const float* packed_keys = nullptr;  // see PackKeys, or null
-  float* weights = nullptr;            // out, see AttentionForward, or null
+  const float* keys = nullptr;    // [., heads * head_dim]
+  const float* values = nullptr;  // [., heads * head_dim]
+  float* weights = nullptr;       // out, see AttentionForward, or null
   // A gradient of `weights` from elsewhere, which backward adds to that of the
   // result, laid out as they are; or null.
   const float* d_weights = nullptr;
@@ -89,7 +86,11 @@ AttentionOptions WithReach(const AttentionOptions& options,
                            std::span<const AttentionGroup> groups,
                            int64_t head_dim);
 
-// The part of it that relative vectors take, at the beginning.
+// The same where no distance is larger than `reach`.
+AttentionOptions WithReach(const AttentionOptions& options, int64_t reach,
+                           int64_t head_dim);
+
+// The part of scratch that relative vectors take, at the beginning.
 int64_t RelativeScratchSize(const AttentionOptions& options, int64_t head_dim);
 
 // The slopes of linear biases, 2^(-8 h / heads) for head h = 1, 2, ...
@@ -99,13 +100,6 @@ void LinearBiasSlopes(std::span<float> slopes);
 // Floats that the weights of one group take: [heads, num_queries,
 // PaddedKeys(num_keys)], zero where a query does not see a key.
 int64_t AttentionWeightsSize(const AttentionGroup& group, int64_t num_heads);
-
-// Floats of a group's packed keys: [heads, blocks, head_dim, kKeyBlock].
-int64_t PackedKeysSize(int64_t num_keys, int64_t width);
-
-// Writes the keys of `group` in packed form, for keys that serve many steps.
-void PackKeys(const AttentionGroup& group, const AttentionOptions& options,
-              int64_t head_dim, float* packed);
 
 // dst[q] for every query of every group; weights (before dropout) where a
 // group asks for them. A query that sees no key gets zeros.
@@ -117,8 +111,8 @@ void AttentionForward(Matrix query, std::span<const AttentionGroup> groups,
 
 // Writes the gradients of query, keys and values, of every row that a group
 // names; adds those of masks and relative vectors, where there are such.
-// Requires: groups carry weights from forward, d_keys and d_values, and no
-// key_rows; the dropout key is forward's.
+// Requires: groups carry weights from forward, d_keys and d_values; the dropout
+// key is forward's.
 void AttentionBackward(Matrix query, Matrix d_dst,
                        std::span<const AttentionGroup> groups,
                        const AttentionOptions& options, float* scratch,

@@ -4,120 +4,16 @@
 //
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "hwy/highway.h"
 #include "lib/ops/attention-inl.h"
 #include "lib/ops/attention.h"
+#include "lib/ops/attention_softmax-inl.h"
 #include "lib/ops/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pipeformer {
 namespace HWY_NAMESPACE {
-
-constexpr float kHidden = -std::numeric_limits<float>::infinity();
-
-// Adds to the scores of query t what the mask and the distances say.
-HWY_INLINE void AddBias(const Head& h, int64_t t, const RelativeScratch& s,
-                        float* row) {
-  const int64_t visible = h.Visible(t);
-  const int64_t place = h.Place(t);
-  if (h.relative.keys != nullptr) {
-    AddRelativeProducts(h, t, h.Query(t), s.packed, h.scale, visible, s.sums,
-                        row);
-  }
-  if (h.slope != 0) {
-    for (int64_t j = 0; j < visible; ++j) {
-      row[j] -= h.slope * static_cast<float>(std::abs(place - j));
-    }
-  }
-  if (h.window > 0) {
-    std::fill(row, row + std::clamp<int64_t>(place - h.window, 0, visible),
-              kHidden);
-    std::fill(row + std::clamp<int64_t>(place + h.window + 1, 0, visible),
-              row + visible, kHidden);
-  }
-  if (h.mask != nullptr) {
-    const float* mask = h.mask + t * h.num_keys;
-    for (int64_t j = 0; j < visible; ++j) row[j] += mask[j];
-  }
-}
-
-// The softmax of a row that has none: where every key is hidden all of it is 0,
-// else, with a score that is not finite, no number.
-HWY_INLINE void ImproperSoftmax(float* row, int64_t visible, int64_t padded,
-                                bool all_hidden) {
-  std::fill_n(row, padded, 0.0f);
-  if (all_hidden) return;
-  std::fill_n(row, visible, std::numeric_limits<float>::quiet_NaN());
-}
-
-// Softmax over the first visible[r] of `padded` scores, for R rows side by
-// side, since each is a chain of waits; the rest become 0, and so do all where
-// every score is minus infinity. A score that is not a number makes all of its
-// row such: it must not pass for a key that is not seen. What lies beyond
-// visible[r] is masked in registers: scalars stored between vectors would have
-// to leave the store buffer before they can be loaded.
-template <int R>
-HWY_INLINE void Softmax(float* const* rows, const int64_t* visible,
-                        int64_t padded) {
-  const Lanes d;
-  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Lanes()));
-  constexpr int kVectors = static_cast<int>(kKeyBlock) / kLanes;
-  const auto seen = [&](int r, int64_t j) HWY_ATTR {
-    return hn::FirstN(
-        d, static_cast<size_t>(std::clamp<int64_t>(visible[r] - j, 0, kLanes)));
-  };
-  hn::Vec<Lanes> max[R], no_number[R];  // all bits of a lane with a NaN
-  for (int r = 0; r < R; ++r) {
-    max[r] = hn::Set(d, kHidden);
-    no_number[r] = hn::Zero(d);
-  }
-  for (int64_t j = 0; j < padded; j += kLanes) {
-    for (int r = 0; r < R; ++r) {
-      const auto x = hn::IfThenElse(seen(r, j), hn::LoadU(d, rows[r] + j),
-                                    hn::Set(d, kHidden));
-      no_number[r] = hn::Or(no_number[r], hn::VecFromMask(d, hn::IsNaN(x)));
-      max[r] = hn::Max(max[r], x);
-    }
-  }
-  for (int r = 0; r < R; ++r) max[r] = hn::MaxOfLanes(d, max[r]);
-  // Sums run lane by lane over whole blocks, then over the lanes: blocks beyond
-  // visible[r] add zeros, so they do not change a bit.
-  hn::Vec<Lanes> sum[R][kVectors];
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
-  }
-  for (int64_t j = 0; j < padded; j += kKeyBlock) {
-    for (int v = 0; v < kVectors; ++v) {
-      for (int r = 0; r < R; ++r) {
-        float* x = rows[r] + j + v * kLanes;
-        const auto e = hn::IfThenElseZero(
-            seen(r, j + v * kLanes),
-            ExpOfNegative(d, hn::Sub(hn::LoadU(d, x), max[r])));
-        hn::StoreU(e, d, x);
-        sum[r][v] = hn::Add(sum[r][v], e);
-      }
-    }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int v = 1; v < kVectors; ++v) {
-      sum[r][0] = hn::Add(sum[r][0], sum[r][v]);
-    }
-    sum[r][0] = hn::Div(hn::Set(d, 1), hn::SumOfLanes(d, sum[r][0]));
-  }
-  for (int64_t j = 0; j < padded; j += kLanes) {
-    for (int r = 0; r < R; ++r) {
-      hn::StoreU(hn::Mul(hn::LoadU(d, rows[r] + j), sum[r][0]), d, rows[r] + j);
-    }
-  }
-  for (int r = 0; r < R; ++r) {
-    const float most = hn::GetLane(max[r]);
-    const bool is_number = hn::AllTrue(d, hn::Eq(no_number[r], hn::Zero(d)));
-    if (is_number && std::abs(most) != -kHidden) continue;
-    ImproperSoftmax(rows[r], visible[r], padded, is_number && most == kHidden);
-  }
-}
 
 // Forward for R queries from t on. `weights` [R][padded] is written.
 template <int R>
@@ -184,36 +80,15 @@ void AttentionForwardImpl(Matrix query, std::span<const AttentionGroup> groups,
   for (const AttentionGroup& g : groups) {
     for (int64_t head = 0; head < options.num_heads; ++head) {
       const Head h = HeadOf(query, g, options, head);
-      const int64_t packed_size = h.padded * h.head_dim;
-      float* rest = scratch + packed_size;
-      const float* packed = scratch;
-      if (g.packed_keys != nullptr) {
-        packed = g.packed_keys + head * packed_size;
-      } else {
-        Pack(
-            h.num_keys, h.head_dim, [&](int64_t j) { return h.Key(j); },
-            scratch);
-      }
+      Pack(
+          h.num_keys, h.head_dim, [&](int64_t j) { return h.Key(j); }, scratch);
+      float* rest = scratch + h.padded * h.head_dim;
       float* weights = g.weights == nullptr
                            ? nullptr
                            : g.weights + head * h.num_queries * h.padded;
-      ForwardHead(h, packed, relative, weights, rest,
+      ForwardHead(h, scratch, relative, weights, rest,
                   dst.Row(g.first_query) + head * h.head_dim, dst.stride);
     }
-  }
-}
-
-void PackKeysImpl(const AttentionGroup& group, const AttentionOptions& options,
-                  int64_t head_dim, float* packed) {
-  for (int64_t head = 0; head < options.num_heads; ++head) {
-    const float* keys = group.keys + head * head_dim;
-    Pack(
-        group.num_keys, head_dim,
-        [&](int64_t j) {
-          const int64_t row = group.key_rows == nullptr ? j : group.key_rows[j];
-          return keys + row * options.key_stride;
-        },
-        packed + head * PaddedKeys(group.num_keys) * head_dim);
   }
 }
 
@@ -225,7 +100,6 @@ HWY_AFTER_NAMESPACE();
 namespace pipeformer {
 
 HWY_EXPORT(AttentionForwardImpl);
-HWY_EXPORT(PackKeysImpl);
 
 int64_t AttentionScratchSize(std::span<const AttentionGroup> groups,
                              const AttentionOptions& options,
@@ -248,6 +122,11 @@ AttentionOptions WithReach(const AttentionOptions& options,
   for (const AttentionGroup& g : groups) {
     reach = std::max({reach, g.num_keys, g.num_queries});
   }
+  return WithReach(options, reach, head_dim);
+}
+
+AttentionOptions WithReach(const AttentionOptions& options, int64_t reach,
+                           int64_t head_dim) {
   AttentionOptions near = options;
   RelativeVectors& r = near.relative;
   const int64_t left_out = r.clip - std::min(r.clip, reach);
@@ -276,15 +155,6 @@ void LinearBiasSlopes(std::span<float> slopes) {
 
 int64_t AttentionWeightsSize(const AttentionGroup& group, int64_t num_heads) {
   return num_heads * group.num_queries * PaddedKeys(group.num_keys);
-}
-
-int64_t PackedKeysSize(int64_t num_keys, int64_t width) {
-  return PaddedKeys(num_keys) * width;
-}
-
-void PackKeys(const AttentionGroup& group, const AttentionOptions& options,
-              int64_t head_dim, float* packed) {
-  HWY_DYNAMIC_DISPATCH(PackKeysImpl)(group, options, head_dim, packed);
 }
 
 void AttentionForward(Matrix query, std::span<const AttentionGroup> groups,

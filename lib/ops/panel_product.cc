@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "lib/ops/panel_product.h"
 #include "lib/ops/panels-inl.h"
@@ -44,8 +45,10 @@ HWY_INLINE void Tile(const float* HWY_RESTRICT a, int64_t a_stride,
       sum[r][v] = hn::LoadU(d, start.row + r * start.stride + v * kLanes);
     }
   }
+  const float* next = panel + inner * kPanel;
   for (int64_t i = 0; i < inner; ++i) {
     hn::Vec<Lanes> weight[kVectors];
+    hwy::Prefetch(next + i * kPanel);
     for (int v = 0; v < kVectors; ++v) {
       weight[v] = hn::LoadU(d, panel + v * kLanes);
     }
@@ -184,9 +187,10 @@ HWY_INLINE void RowsOfBlock(const Block& b, const float* a, int64_t first,
 }
 
 void RunBlock(const Block& b, int64_t rows) {
-  for (int64_t r = 0; r < rows; r += kTileRows) {
-    RowsOfBlock<false>(b, b.a + r * b.a_stride, r,
-                       std::min(kTileRows, rows - r));
+  for (int64_t r = 0; r < rows;) {
+    const int64_t part = EvenPart(rows - r, kTileRows);
+    RowsOfBlock<false>(b, b.a + r * b.a_stride, r, part);
+    r += part;
   }
 }
 

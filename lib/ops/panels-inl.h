@@ -21,6 +21,13 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kPanel = 16;
 
+// The size of the next part of what is left, so that few parts, none above
+// `most`, have nearly one size.
+HWY_INLINE int64_t EvenPart(int64_t left, int64_t most) {
+  const int64_t parts = (left + most - 1) / most;
+  return (left + parts - 1) / parts;
+}
+
 // to[i][j] = rows[j][i] for j < 4 and i < width, in a panel.
 HWY_INLINE void PackFour(const float* const rows[4], int64_t width, float* to) {
   int64_t i = 0;

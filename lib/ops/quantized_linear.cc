@@ -7,8 +7,10 @@
 #include <cstring>
 #include <limits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "lib/base/error.h"
+#include "lib/ops/panels-inl.h"
 #include "lib/ops/quantized_linear.h"
 #include "lib/ops/simd-inl.h"
 
@@ -139,8 +141,10 @@ HWY_INLINE void QuantizedTile(const TileSource& src, const Panel& panel,
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(di);
   }
   const int8_t* values = panel.values;
+  const int8_t* next = panel.values + 2 * kPanelCols * panel.pairs;
   for (int64_t i = 0; i < panel.pairs; ++i) {
     hn::Vec<decltype(d16)> weight[kVectors];
+    hwy::Prefetch(next + 2 * kPanelCols * i);
     for (int v = 0; v < kVectors; ++v) {
       weight[v] = hn::PromoteTo(d16, hn::LoadU(d8, values + v * 2 * kSumLanes));
     }
@@ -216,10 +220,10 @@ void QuantizedLinearForwardImpl(const QuantizedRows& src,
       std::max<int64_t>(1, kBlockBytes / panel_bytes) * kPanelCols;
   for (int64_t first = 0; first < weights.out(); first += block) {
     const int64_t end = std::min(weights.out(), first + block);
-    for (int64_t r = 0; r < src.rows(); r += kTileRows) {
+    for (int64_t r = 0, rows = 0; r < src.rows(); r += rows) {
+      rows = EvenPart(src.rows() - r, kTileRows);
       const TileSource tile = {src.values() + r * src.stride(), src.stride(),
                                src.scales() + r};
-      const int64_t rows = std::min<int64_t>(kTileRows, src.rows() - r);
       for (int64_t j = first; j < end; j += kPanelCols) {
         const Panel panel = {weights.panels() + j / kPanelCols * panel_bytes,
                              pairs, weights.scales() + j, weights.bias() + j};

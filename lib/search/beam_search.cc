@@ -50,7 +50,14 @@ struct BeamSearch::Sentence {
 };
 
 BeamSearch::BeamSearch(const Ensemble& ensemble, const SearchOptions& options)
-    : ensemble_(ensemble), options_(options), next_(ensemble, options) {}
+    : ensemble_(ensemble), options_(options), next_(ensemble, options) {
+  if (options_.mini_batch_words == 0) {
+    options_.mini_batch_words = ensemble.SuitableMiniBatchWords();
+  }
+  for (const Transformer* network : ensemble.networks) {
+    pools_.push_back(std::make_unique<BlockPool>(network->config().d_model));
+  }
+}
 
 BeamSearch::~BeamSearch() = default;
 
@@ -61,7 +68,6 @@ void BeamSearch::Run(const NextRequest& next, const TakeResult& take) {
       if (!sentence->live.empty()) continue;
       take(Finish(*sentence));
       active_pieces_ -= sentence->pieces();
-      free_caches_.push_back(std::move(sentence->caches));
       sentence.reset();
     }
     std::erase(active_, nullptr);
@@ -70,20 +76,13 @@ void BeamSearch::Run(const NextRequest& next, const TakeResult& take) {
 
 // Lets sentences join while there is room; false when all is done.
 bool BeamSearch::Fill(const NextRequest& next) {
-  const size_t first = active_.size();
   while (active_.empty() || active_pieces_ < options_.mini_batch_words) {
-    auto sentence = std::make_unique<Sentence>();
-    const Wait wait = active_.empty() ? Wait::kYes : Wait::kNo;
-    if (!next(wait, sentence->request)) break;
-    const SearchRequest& request = sentence->request;
-    sentence->limit =
-        std::max(LengthLimit(static_cast<int64_t>(request.source.size())),
-                 static_cast<int64_t>(request.prefix.size()));
-    sentence->caches = TakeCaches();
-    active_pieces_ += sentence->pieces();
-    active_.push_back(std::move(sentence));
+    if (ready_.empty()) Encode(next);
+    if (ready_.empty()) break;
+    active_pieces_ += ready_.front()->pieces();
+    active_.push_back(std::move(ready_.front()));
+    ready_.pop_front();
   }
-  if (active_.size() > first) Encode(first);
   return !active_.empty();
 }
 
@@ -102,49 +101,68 @@ int64_t BeamSearch::LengthLimit(int64_t source_pieces) const {
   return std::max<int64_t>(limit, 0);
 }
 
-BeamSearch::Caches BeamSearch::TakeCaches() {
-  Caches caches;
-  if (free_caches_.empty()) {
-    for (const Transformer* network : ensemble_.networks) {
-      caches.push_back(
-          std::make_unique<SentenceCache>(network->config().decoder_layers));
-    }
-    return caches;
-  }
-  caches = std::move(free_caches_.back());
-  free_caches_.pop_back();
-  return caches;
-}
-
-// Gives the sentences from number `first` on their sources and a first
-// hypothesis each.
-void BeamSearch::Encode(size_t first) {
+// Makes waiting sentences ready to join, some at a time, so that the encoder
+// has many rows too: what their sources say to the decoder, and a first
+// hypothesis.
+void BeamSearch::Encode(const NextRequest& next) {
   PairBatch batch(ensemble_.config(), options_.boundary);
-  for (size_t s = first; s < active_.size(); ++s) {
-    batch.Append(active_[s]->request.source, {});
+  for (int64_t pieces = 0; pieces < (options_.mini_batch_words + 1) / 2;) {
+    auto sentence = std::make_unique<Sentence>();
+    SearchRequest& request = sentence->request;
+    const bool idle = active_.empty() && ready_.empty();
+    if (!next(idle ? Wait::kYes : Wait::kNo, request)) break;
+    sentence->limit =
+        std::max(LengthLimit(static_cast<int64_t>(request.source.size())),
+                 static_cast<int64_t>(request.prefix.size()));
+    for (size_t n = 0; n < pools_.size(); ++n) {
+      sentence->caches.push_back(std::make_unique<SentenceCache>(
+          *pools_[n], ensemble_.networks[n]->config().decoder_layers));
+    }
+    batch.Append(request.source, {});
+    pieces += sentence->pieces();
+    ready_.push_back(std::move(sentence));
   }
+  if (ready_.empty()) return;
   for (size_t n = 0; n < ensemble_.networks.size(); ++n) {
     std::vector<SentenceCache*> caches;
-    for (size_t s = first; s < active_.size(); ++s) {
-      caches.push_back(active_[s]->caches[n].get());
+    for (const auto& sentence : ready_) {
+      caches.push_back(sentence->caches[n].get());
     }
     arena_.Rewind({});
     Context context{.arena = arena_};
     ensemble_.networks[n]->CacheSource(context, batch, caches);
   }
   const Ragged sequence = batch.sequence();
-  for (size_t s = first; s < active_.size(); ++s) {
-    const auto end = static_cast<size_t>(sequence.offsets[s - first + 1]);
-    active_[s]->first_id = sequence.ids[end - 1];
+  for (size_t s = 0; s < ready_.size(); ++s) {
+    Sentence& sentence = *ready_[s];
+    sentence.first_id =
+        sequence.ids[static_cast<size_t>(sequence.offsets[s + 1]) - 1];
     Live live;
-    live.rows.resize(static_cast<size_t>(active_[s]->caches[0]->history_rows));
+    live.rows.resize(static_cast<size_t>(sentence.caches[0]->history_rows));
     std::iota(live.rows.begin(), live.rows.end(), 0);
     const int64_t drawn = options_.sampling.active() ? options_.n_best : 1;
     for (int64_t i = 0; i < drawn; ++i) {
       live.sample = static_cast<uint64_t>(i);
-      active_[s]->live.push_back(live);
+      sentence.live.push_back(live);
     }
   }
+}
+
+// Gives every live hypothesis of a sentence a history row for its new position:
+// the first rows that no position of a live one has.
+void BeamSearch::GiveRows(Sentence& sentence) {
+  auto& used = row_is_used_;
+  used.assign(static_cast<size_t>(sentence.caches[0]->history_rows), false);
+  for (const Live& live : sentence.live) {
+    for (const int32_t row : live.rows) used[static_cast<size_t>(row)] = true;
+  }
+  size_t row = 0;
+  for (Live& live : sentence.live) {
+    while (row < used.size() && used[row]) ++row;
+    live.rows.push_back(static_cast<int32_t>(row++));
+  }
+  const auto end = static_cast<int64_t>(std::max(row, used.size()));
+  for (auto& cache : sentence.caches) cache->history_rows = end;
 }
 
 // One more position of every live hypothesis.
@@ -152,27 +170,27 @@ void BeamSearch::Step() {
   arena_.Rewind({});
   std::vector<int32_t> ids;
   std::vector<NextRule> rules;
+  std::vector<HistoryRows> rows;
   for (auto& sentence : active_) {
-    for (Live& live : sentence->live) {
+    GiveRows(*sentence);
+    for (const Live& live : sentence->live) {
       const auto& earlier = live.hypothesis.ids;
       ids.push_back(earlier.empty() ? sentence->first_id : earlier.back());
-      live.rows.push_back(
-          static_cast<int32_t>(sentence->caches[0]->history_rows++));
+      rows.push_back(live.rows);
       rules.push_back(RuleFor(*sentence, live));
     }
   }
   Context context{.arena = arena_};
   std::vector<Matrix> hidden;  // of each network
   for (size_t n = 0; n < ensemble_.networks.size(); ++n) {
-    std::vector<HypothesisRows> rows;
+    std::vector<SentenceCache*> caches;  // of each hypothesis
     for (const auto& sentence : active_) {
-      for (const Live& live : sentence->live) {
-        rows.push_back({sentence->caches[n].get(), live.rows});
-      }
+      caches.insert(caches.end(), sentence->live.size(),
+                    sentence->caches[n].get());
     }
-    const Transformer& network = *ensemble_.networks[n];
-    DecoderCache cache(rows, network.config().d_model);
-    hidden.push_back(network.DecodeStep(context, ids, cache).value);
+    DecoderCache cache(caches, rows);
+    hidden.push_back(
+        ensemble_.networks[n]->DecodeStep(context, ids, cache).value);
   }
   next_.Find(context, hidden, rules);
   size_t row = 0;

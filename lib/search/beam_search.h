@@ -6,6 +6,7 @@
 #ifndef PIPEFORMER_LIB_SEARCH_BEAM_SEARCH_H_
 #define PIPEFORMER_LIB_SEARCH_BEAM_SEARCH_H_
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,21 +48,23 @@ class BeamSearch {
 
   bool Fill(const NextRequest& next);
   int64_t LengthLimit(int64_t source_pieces) const;
-  void Encode(size_t first);
+  void Encode(const NextRequest& next);
+  void GiveRows(Sentence& sentence);
   void Step();
   NextRule RuleFor(const Sentence& sentence, const Live& live) const;
   size_t RoomIn(const Sentence& sentence) const;
   void Advance(Sentence& sentence, size_t first_row);
   SearchResult Finish(Sentence& sentence) const;
-  Caches TakeCaches();
 
   Ensemble ensemble_;
   SearchOptions options_;
   Arena arena_;
+  std::vector<std::unique_ptr<BlockPool>> pools_;  // of each network
+  std::deque<std::unique_ptr<Sentence>> ready_;    // to join
   std::vector<std::unique_ptr<Sentence>> active_;
-  std::vector<Caches> free_caches_;
   NextPieces next_;
   int64_t active_pieces_ = 0;
+  std::vector<bool> row_is_used_;  // by GiveRows
 };
 
 }  // namespace pipeformer

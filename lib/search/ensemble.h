@@ -32,6 +32,16 @@ struct Ensemble {
     return most;
   }
 
+  // Source pieces that one worker should search together. Weights that stay in
+  // a processor's cache want few, so that keys and values stay there too;
+  // weights that every step fetches from memory want many rows to share them.
+  int64_t SuitableMiniBatchWords() const {
+    constexpr int64_t kCachedWeights = 4'000'000;
+    int64_t weights = 0;
+    for (const Transformer* n : networks) weights += n->parameters().size();
+    return weights <= kCachedWeights ? 256 : 1024;
+  }
+
   std::vector<const Transformer*> networks;  // at least one
   std::vector<float> weights;                // of each
 };

@@ -54,8 +54,9 @@ struct SearchOptions {
   int64_t min_length = 0;  // pieces, where the most allow so many
   double max_length_factor = 2;
   // Source pieces searched together by one worker; more sentences join as
-  // others end. No result depends on it.
-  int64_t mini_batch_words = 1024;
+  // others end. 0: what suits the networks (Ensemble). No result
+  // depends on it.
+  int64_t mini_batch_words = 0;
   Boundary boundary = {};
   std::vector<int32_t> suppressed = {};  // pieces that are never produced
 };

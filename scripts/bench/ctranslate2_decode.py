@@ -4,11 +4,12 @@ model of ours and says how long it took.
 
   ctranslate2_decode.py MODEL PRECISION THREADS < lines of JSON
 
-A line is {"sources": [[id, ...], ...]}, which is kept, or {"beam": N,
-"normalize": A, "lengths": [least, most] or null}, which translates them; each
-is answered by a line of JSON. Needs ctranslate2 and numpy (PyPI).
+A line is {"lines": FILE}, which is kept, or {"beam": N, "normalize": A,
+"lengths": [least, most] or null}, which translates them from text to text; each
+is answered by a line of JSON. Needs ctranslate2, sentencepiece and numpy (PyPI).
 """
 import json
+import pathlib
 import resource
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import time
 import ctranslate2
 from ctranslate2.specs import common_spec, transformer_spec
 
-from model_tensors import positions, read_model
+from model_tensors import positions, read_model, read_vocabularies
 
 # Source pieces of a batch. Of 256, 1,024 and 4,096 none was clearly the fastest
 # on a tiny model; 1,024 was somewhat slower in eight bits.
@@ -76,19 +77,16 @@ class Converter:
         self.norm(layer.ffn.layer_norm, prefix + ("norm3" if decodes else "norm2"))
 
 
-def convert(path, folder, precision):
-    """Writes CTranslate2's model; gives the names of its pieces, by id."""
-    tensors, config = read_model(path)
-    spec = Converter(tensors, config).spec
-    names = [f"<{i}>" for i in range(config["target_vocab"])]
-    names[:3] = ["<unk>", "<s>", "</s>"]
-    spec.register_source_vocabulary(names[:config["source_vocab"]])
-    spec.register_target_vocabulary(names)
+def convert(path, folder, precision, source, target):
+    """Writes CTranslate2's model, whose tokens are the vocabularies' pieces."""
+    spec = Converter(*read_model(path)).spec
+    for register, side in ((spec.register_source_vocabulary, source),
+                           (spec.register_target_vocabulary, target)):
+        register([side.id_to_piece(i) for i in range(len(side))])
     spec.config.add_source_eos = True
     spec.validate()
     spec.optimize(quantization="int8" if precision == "int8" else None)
     spec.save(folder)
-    return names
 
 
 def peak_memory():
@@ -98,26 +96,28 @@ def peak_memory():
 def main():
     path, precision, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     with tempfile.TemporaryDirectory(prefix="pipeformer-bench-") as folder:
-        names = convert(path, folder, precision)
+        source, target = read_vocabularies(path)
+        convert(path, folder, precision, source, target)
         translator = ctranslate2.Translator(
             folder, device="cpu", inter_threads=threads, intra_threads=1,
             compute_type="int8" if precision == "int8" else "float32")
-        sources = []
+        lines = []
         for line in sys.stdin:
             request = json.loads(line)
-            if "sources" in request:
-                sources = [[names[i] for i in ids] for ids in request["sources"]]
+            if "lines" in request:
+                lines = pathlib.Path(request["lines"]).read_text().splitlines()
                 answer = {"name": f"CTranslate2 {ctranslate2.__version__}"}
             else:
                 least, most = request["lengths"] or (0, 256)
                 start = time.perf_counter()
                 results = translator.translate_batch(
-                    sources, beam_size=request["beam"], length_penalty=request["normalize"],
+                    source.encode(lines, out_type=str, num_threads=threads), beam_size=request["beam"], length_penalty=request["normalize"],
                     min_decoding_length=least, max_decoding_length=most,
                     max_batch_size=BATCH_PIECES, batch_type="tokens")
+                pieces = [result.hypotheses[0] for result in results]
+                target.decode(pieces)
                 seconds = time.perf_counter() - start
-                ids = [[int(name[1:-1]) if name[1:-1].isdigit() else 0
-                        for name in result.hypotheses[0]] for result in results]
+                ids = [target.piece_to_id(line) for line in pieces]
                 answer = {"seconds": seconds, "pieces": sum(map(len, ids)), "ids": ids,
                           "memory_bytes": peak_memory()}
             print(json.dumps(answer), flush=True)

@@ -3,22 +3,32 @@ import json
 import struct
 
 import numpy as np
+import sentencepiece
 
 
-def read_model(path):
-    """{name: array} and the configuration of one of our model files."""
+def read_file(path):
     with open(path, "rb") as file:
         size, = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
         body = file.read()
     config = json.loads(header.pop("__metadata__")["config"])
-    tensors = {}
-    for name, tensor in header.items():
-        if tensor["dtype"] == "F32":
-            begin, end = tensor["data_offsets"]
-            tensors[name] = np.frombuffer(body[begin:end], np.float32).reshape(
-                tensor["shape"]).copy()
-    return tensors, config
+    return {name: (tensor, slice(*tensor["data_offsets"])) for name, tensor in header.items()
+            }, body, config
+
+
+def read_model(path):
+    """{name: array} and the configuration of one of our model files."""
+    header, body, config = read_file(path)
+    return {name: np.frombuffer(body[place], np.float32).reshape(tensor["shape"]).copy()
+            for name, (tensor, place) in header.items() if tensor["dtype"] == "F32"}, config
+
+
+def read_vocabularies(path):
+    """The SentencePiece processors of source and target."""
+    header, body, _ = read_file(path)
+    return tuple(sentencepiece.SentencePieceProcessor(
+        model_proto=body[header[f"vocab.{side}" if f"vocab.{side}" in header else "vocab.joint"][1]])
+        for side in ("source", "target"))
 
 
 def positions(config):

@@ -5,10 +5,11 @@
 
 The lines and answers are those of ctranslate2_decode.py. Sentences are sorted
 by length and padded in batches, as its users do. PRECISION is f32, or int8:
-torch's dynamic quantisation of the linear layers. Needs torch and transformers
+torch's dynamic quantisation of the linear layers. Needs torch, transformers and sentencepiece
 (PyPI).
 """
 import json
+import pathlib
 import resource
 import sys
 import time
@@ -16,7 +17,7 @@ import time
 import torch
 import transformers
 
-from model_tensors import positions, read_model
+from model_tensors import positions, read_model, read_vocabularies
 
 BATCH_PIECES = 2048  # with padding
 
@@ -110,16 +111,18 @@ def main():
     model, pad = convert(path)
     if precision == "int8":
         model = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, torch.qint8)
-    sources = []
+    source, target = read_vocabularies(path)
+    lines = []
     for line in sys.stdin:
         request = json.loads(line)
-        if "sources" in request:
-            sources = request["sources"]
+        if "lines" in request:
+            lines = pathlib.Path(request["lines"]).read_text().splitlines()
             answer = {"name": f"PyTorch {torch.__version__}"}
         else:
             start = time.perf_counter()
             with torch.inference_mode():
-                ids = translate(model, pad, sources, request)
+                ids = translate(model, pad, source.encode(lines, num_threads=threads), request)
+            target.decode(ids)
             seconds = time.perf_counter() - start
             answer = {"seconds": seconds, "pieces": sum(map(len, ids)), "ids": ids,
                       "memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}

@@ -5,11 +5,14 @@
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "lib/ops/activation.h"
 #include "lib/ops/adam.h"
 #include "lib/ops/attention.h"
+#include "lib/ops/attention_step.h"
 #include "lib/ops/dropout.h"
 #include "lib/ops/layer_norm.h"
 #include "lib/ops/linear.h"
@@ -147,27 +150,42 @@ void BackwardAttention(benchmark::State& state, float dropout) {
 BENCHMARK_CAPTURE(BackwardAttention, plain, 0.0f)->Apply(AttentionShapes);
 BENCHMARK_CAPTURE(BackwardAttention, dropout, 0.1f)->Apply(AttentionShapes);
 
-// The self attention of 64 hypotheses, one step, keys through key_rows.
+// The self attention of 64 hypotheses, one step, each of its own sentence.
 void StepAttention(benchmark::State& state) {
+  constexpr int64_t kSentences = 64;
   const int64_t length = state.range(0);
-  AttentionBatch batch(
-      {.num_heads = state.range(2),
-       .head_dim = state.range(1),
-       .sentences = std::vector<SentenceLengths>(64, {1, length})});
+  const int64_t width = state.range(1) * state.range(2);
+  const int64_t num_blocks = PaddedKeys(length) / kKeyBlock;
+  const TestMatrix query = Uniform(kSentences, width), dst(kSentences, width);
+  const TestMatrix keys = Uniform(length, width);
+  const TestMatrix memory(kSentences * num_blocks, StepBlockSize(width));
+  std::vector<float*> blocks;
+  for (int64_t b = 0; b < kSentences * num_blocks; ++b) {
+    blocks.push_back(memory.view().Row(b));
+  }
   std::vector<int32_t> rows(static_cast<size_t>(length));
-  for (size_t j = 0; j < rows.size(); ++j) rows[j] = static_cast<int32_t>(j);
-  for (AttentionGroup& g : batch.groups) {
-    g.weights = nullptr;
-    g.key_rows = rows.data();
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<StepQuery> queries(kSentences,
+                                 {.num_keys = length, .key_rows = rows.data()});
+  std::vector<StepGroup> groups;
+  for (int64_t s = 0; s < kSentences; ++s) {
+    float** own = blocks.data() + s * num_blocks;
+    PutRows(keys, keys, own);
+    groups.push_back(
+        {.first_query = s,
+         .queries = std::span(queries).subspan(static_cast<size_t>(s), 1),
+         .num_rows = length,
+         .blocks = own});
   }
-  const TestMatrix dst(64, batch.query.view().cols);
-  float* scratch = batch.Scratch();
+  const AttentionOptions options = {.num_heads = state.range(2)};
+  std::vector<float> scratch(static_cast<size_t>(
+      AttentionStepScratchSize(groups, options, state.range(1))));
   for (auto _ : state) {
-    AttentionForward(batch.query, batch.groups, batch.options, scratch, dst);
+    AttentionStep(query, groups, options, scratch.data(), dst);
   }
-  CountRows(state, 64);
+  CountRows(state, kSentences);
   CountRate(state, "bytes",
-            8.0 * static_cast<double>(batch.keys.view().size()));
+            8.0 * static_cast<double>(kSentences * length * width));
 }
 BENCHMARK(StepAttention)->Apply(AttentionShapes);
 

@@ -1,10 +1,8 @@
 // The promises on which decoding stands: a query's result is the same, to the
-// last bit, alone and in a batch, as a step and in the whole sequence, with
-// keys in order, in any rows, or packed.
+// last bit, alone and in a batch, as the last of a sequence and within a longer
+// one.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "lib/ops/attention.h"
@@ -52,70 +50,6 @@ TEST_P(AttentionLawTest, AStepEqualsItsRowOfTheCausalSequence) {
       }
     }
   }
-}
-
-TEST_P(AttentionLawTest, StepsOfManyHypothesesTakeTheirKeysFromAnyRow) {
-  constexpr int64_t kBeams = 5, kLength = 37;
-  for (const int64_t head_dim : kHeadDims) {
-    AttentionBatch plain(
-        {.num_heads = 3,
-         .head_dim = head_dim,
-         .sentences = std::vector<SentenceLengths>(kBeams, {1, kLength})});
-    const TestMatrix expected = plain.Forward();
-    // The same keys and values, their rows shuffled over the whole cache.
-    AttentionBatch cached = AttentionBatch(plain.shape);
-    std::vector<int32_t> place(kBeams * kLength);
-    std::iota(place.begin(), place.end(), 0);
-    Shuffle(place, Random(4));
-    for (size_t i = 0; i < place.size(); ++i) {
-      const int64_t from = static_cast<int64_t>(i);
-      std::copy_n(plain.keys.view().Row(from), plain.keys.view().cols,
-                  cached.keys.view().Row(place[i]));
-      std::copy_n(plain.values.view().Row(from), plain.keys.view().cols,
-                  cached.values.view().Row(place[i]));
-    }
-    for (size_t b = 0; b < kBeams; ++b) {
-      cached.groups[b].keys = cached.keys.view().data;
-      cached.groups[b].values = cached.values.view().data;
-      cached.groups[b].key_rows = place.data() + b * kLength;
-    }
-    EXPECT_TRUE(HasSameBits(cached.Forward(), expected)) << head_dim;
-  }
-}
-
-TEST_P(AttentionLawTest, PackedKeysGiveTheSameBits) {
-  for (const int64_t head_dim : kHeadDims) {
-    for (const AttentionShape& shape :
-         WithEveryBias({.num_heads = 3,
-         .head_dim = head_dim,
-         .sentences = {{1, 1}, {5, 16}, {9, 35}, {4, 0}},
-         .layout = head_dim % 2 == 0 ? Layout::kDense : Layout::kSlice})) {
-      AttentionBatch batch(shape);
-      const TestMatrix expected = batch.Forward();
-      Arena arena;
-      for (AttentionGroup& g : batch.groups) {
-        float* packed =
-            arena.Array<float>(PackedKeysSize(g.num_keys, 3 * head_dim));
-        PackKeys(g, batch.options, head_dim, packed);
-        g.packed_keys = packed;
-        g.keys = nullptr;  // not read any more
-      }
-      EXPECT_TRUE(HasSameBits(batch.Forward(), expected)) << head_dim;
-    }
-  }
-}
-
-TEST_P(AttentionLawTest, PackedKeysMayComeFromAnyRow) {
-  AttentionBatch batch({.num_heads = 2, .head_dim = 9, .sentences = {{4, 21}}});
-  std::vector<int32_t> backwards(21);
-  std::iota(backwards.rbegin(), backwards.rend(), 0);
-  batch.groups[0].key_rows = backwards.data();
-  const TestMatrix expected = batch.Forward();
-  Arena arena;
-  float* packed = arena.Array<float>(PackedKeysSize(21, 18));
-  PackKeys(batch.groups[0], batch.options, 9, packed);
-  batch.groups[0].packed_keys = packed;
-  EXPECT_TRUE(HasSameBits(batch.Forward(), expected));
 }
 
 TEST_P(AttentionLawTest, ASentenceAloneEqualsItselfInABatch) {

@@ -49,6 +49,7 @@ class DecodeStep : public testing::TestWithParam<NamedConfig> {
  protected:
   DecodeStep()
       : network_(RandomNetwork(GetParam().config, 5)),
+        pool_(network_->config().d_model),
         whole_(GetParam().config, Boundary{}) {
     const TransformerConfig& config = network_->config();
     network_->Pack(GetParam().precision);
@@ -59,7 +60,7 @@ class DecodeStep : public testing::TestWithParam<NamedConfig> {
         RandomBatch(lengths, config.source_vocab, Random(6));
     for (size_t s = 0; s < std::size(lengths); ++s) {
       SteppedSentence& sentence =
-          sentences_.emplace_back(config.decoder_layers);
+          sentences_.emplace_back(pool_, config.decoder_layers);
       sentence.source.assign(sources.ids.begin() + sources.offsets[s],
                              sources.ids.begin() + sources.offsets[s + 1]);
       sentence.start = starts[s];
@@ -97,6 +98,7 @@ class DecodeStep : public testing::TestWithParam<NamedConfig> {
   }
 
   std::unique_ptr<Transformer> network_;
+  BlockPool pool_;
   std::deque<SteppedSentence> sentences_;
   PairBatch whole_;
   std::vector<const StepResult*> steps_;

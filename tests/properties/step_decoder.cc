@@ -65,13 +65,15 @@ void StepDecoder::Branch(SteppedSentence& s) {
 
 void StepDecoder::Step(const std::vector<SteppedSentence*>& active) {
   const TransformerConfig& config = network_.config();
-  std::vector<HypothesisRows> hypotheses;
+  std::vector<SentenceCache*> caches;
+  std::vector<HistoryRows> rows;
   std::vector<int32_t> ids;
   std::vector<StepResult*> results;
   for (SteppedSentence* s : active) {
     Branch(*s);
     for (const SteppedHypothesis& h : s->beam) {
-      hypotheses.push_back({&s->cache, h.rows});
+      caches.push_back(&s->cache);
+      rows.push_back(h.rows);
       ids.push_back(h.pieces.back());
       results.push_back(&s->results[static_cast<size_t>(h.rows.back())]);
     }
@@ -79,7 +81,7 @@ void StepDecoder::Step(const std::vector<SteppedSentence*>& active) {
   RecordingProbe probe(config.num_heads);
   Arena arena;
   Context context{.arena = arena, .probe = &probe};
-  DecoderCache cache(hypotheses, config.d_model);
+  DecoderCache cache(caches, rows);
   const Variable hidden = network_.DecodeStep(context, ids, cache);
   const Matrix logits = network_.output()(context, hidden).value;
   for (size_t i = 0; i < results.size(); ++i) {

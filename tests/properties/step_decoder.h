@@ -33,7 +33,8 @@ struct SteppedHypothesis {
 
 // A sentence in the making.
 struct SteppedSentence {
-  explicit SteppedSentence(int64_t num_layers) : cache(num_layers) {}
+  SteppedSentence(BlockPool& pool, int64_t num_layers)
+      : cache(pool, num_layers) {}
 
   SentenceCache cache;
   std::vector<int32_t> source;
