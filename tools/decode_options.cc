@@ -83,6 +83,25 @@ std::vector<Option> ChoiceOptionRows(DecodeSettings& settings) {
        .target = &search.no_repeat_ngram_size,
        .min = 0,
        .max = 1000},
+      {.name = "repetition-penalty",
+       .value = "P",
+       .help = "rank by log-probabilities in which those of pieces that were "
+               "said before count P times; above 1 they come less often",
+       .target = &search.repetition_penalty,
+       .min = 1,
+       .max = 100},
+      {.name = "coverage-penalty",
+       .value = "B",
+       .help = "add B times the sum over source pieces of log(min(1, attention "
+               "to it)) to the score",
+       .target = &search.coverage_penalty,
+       .min = 0,
+       .max = 100},
+      {.name = "constraints",
+       .value = "",
+       .help = "the input is `source TAB text TAB text...` (or records with a "
+               "list `constraints`): every result contains these texts",
+       .target = &settings.constraints},
       {.name = "verify-invariance",
        .value = "N",
        .help = "translate nothing: search the first N lines alone, together, "
@@ -192,6 +211,11 @@ std::vector<Option> DecodeOptions(DecodeSettings& settings) {
            [&translation](const std::string& text) {
              ParseAlignment(text, translation);
            })},
+      {.name = "replace-unknowns",
+       .value = "",
+       .help = "let the unknown piece be produced, and give in its place the "
+               "word of the source that it looks at",
+       .target = &translation.replace_unknowns},
       {.name = "word-scores",
        .value = "",
        .help = "adds the log-probability of every piece",

@@ -18,7 +18,8 @@ struct DecodeSettings {
   std::string from = "text";    // text or jsonl
   std::string to;               // text or jsonl; empty: as `from`
   std::string precision = kFullPrecision;
-  bool prefix = false;  // the input brings what a result begins with
+  bool prefix = false;       // the input brings what a result begins with
+  bool constraints = false;  // and what it contains
   std::optional<double> temperature;
   int64_t verify_invariance = 0;  // lines to search in several ways, or 0
   TranslationOptions translation;

@@ -12,13 +12,13 @@
 #include "lib/base/error.h"
 #include "lib/base/peak_memory.h"
 #include "lib/search/beam_search.h"
-#include "lib/search/invariance.h"
 #include "tools/model_group.h"
 #include "tools/sentence_reader.h"
 #include "tools/support/ordered_writer.h"
 #include "tools/support/pipeline.h"
 #include "tools/support/progress.h"
 #include "tools/support/queue.h"
+#include "tools/verify_run.h"
 
 namespace pipeformer {
 namespace {
@@ -36,64 +36,14 @@ class DecodeRun {
                 PrecisionOf(settings.precision)),
         model_(models_.first()),
         translation_(settings.translation),
-        search_(FitSearch(settings.translation.search, *model_.network,
+        search_(FitSearch(settings.translation, *model_.network,
                           model_.vocabularies)),
         reader_(model_, settings, search_.max_length),
         writer_(tool, kReadAhead),
         queue_(kReadAhead) {
     translation_.continues =
         model_.network->config().trained_on == TrainedOn::kSentences;
-    if (translation_.continues &&
-        translation_.alignment != AlignmentKind::kNone) {
-      ThrowUsage("--alignment is of no use: " + settings.models[0] +
-                 " continues sentences, it does not translate");
-    }
-  }
-
-  // Searches the first lines in several ways, in place of translating.
-  void VerifyInvariance() {
-    LineReader reader = tool_.OpenLines();
-    name_ = reader.name();
-    std::vector<SearchRequest> requests;
-    std::vector<int64_t> line_of;  // of each record
-    for (Line line;
-         static_cast<int64_t>(line_of.size()) < settings_.verify_invariance &&
-         reader.Next(&line);) {
-      const auto index = static_cast<int64_t>(line_of.size());
-      line_of.push_back(line.number);
-      SentenceToTranslate sentence;
-      sentence.line = line.number;
-      try {
-        if (!line.error.empty()) ThrowBadData(line.error);
-        if (!line.text.empty()) {
-          reader_.Read(line.text, reader.Place(line.number),
-                       static_cast<uint64_t>(index), sentence);
-        }
-      } catch (const Error& error) {
-        tool_.BadRecord(error.what());
-      }
-      if (sentence.source.ids.empty()) continue;
-      requests.push_back({index, sentence.source.ids, sentence.prefix.ids});
-    }
-    const int64_t threads = tool_.options().threads;
-    const auto variances =
-        FindVariances(models_.ensemble(), search_, requests, threads);
-    for (const Variance& v : variances) {
-      tool_.Note(name_ + ":" +
-                 std::to_string(line_of[static_cast<size_t>(v.index)]) +
-                 ": another result " + v.way + " than with all others");
-    }
-    if (!variances.empty()) {
-      throw Error(ExitCode::kInternalFault,
-                  std::to_string(variances.size()) +
-                      " results depend on more than their sentence; please "
-                      "report this with the model and the lines");
-    }
-    tool_.output().Write(std::to_string(requests.size()) +
-                         " sentences alone, together, in reverse order and "
-                         "with --threads " +
-                         std::to_string(threads) +
-                         ": the same to the last bit\n");
+    RefuseWithoutSource();
   }
 
   void Run() {
@@ -133,6 +83,28 @@ class DecodeRun {
       progress.Update(num_records_);
       tool_.CountReplaced(job.line.num_replaced);
       if (!queue_.Push(std::move(job))) return;
+    }
+  }
+
+  // A model without a source cannot look at it.
+  void RefuseWithoutSource() const {
+    const auto refuse = [&](const char* option, const char* why) {
+      ThrowUsage(std::string(option) + " is of no use: " + settings_.models[0] +
+                 why);
+    };
+    constexpr char kContinues[] = " continues sentences, it does not translate";
+    if (translation_.continues) {
+      if (translation_.alignment != AlignmentKind::kNone) {
+        refuse("--alignment", kContinues);
+      }
+      if (translation_.replace_unknowns) {
+        refuse("--replace-unknowns", kContinues);
+      }
+    }
+    if (search_.coverage_penalty > 0 &&
+        model_.network->config().is_language_model()) {
+      refuse("--coverage-penalty",
+             " is a language model, which has no attention to a source");
     }
   }
 
@@ -181,9 +153,7 @@ class DecodeRun {
       if (!job) return false;
       auto sentence = Prepare(*job);
       if (!sentence) continue;
-      request.index = static_cast<int64_t>(job->index);
-      request.source = sentence->source.ids;
-      request.prefix = sentence->prefix.ids;
+      request = RequestOf(*sentence, static_cast<int64_t>(job->index));
       under_way.emplace(request.index, std::move(*sentence));
       return true;
     }
@@ -225,16 +195,26 @@ class DecodeRun {
     }
     source_pieces_ += static_cast<int64_t>(sentence.source.ids.size());
     target_pieces_ += static_cast<int64_t>(hypotheses[0].ids.size());
-    Translation translation{.hypotheses = std::move(hypotheses), .aligned = {}};
-    if (translation_.alignment != AlignmentKind::kNone) {
-      for (const Hypothesis& h : translation.hypotheses) {
-        const ForcedPair pair{sentence.source.ids, h.ids};
-        translation.aligned.push_back(
-            Align(forced.Run({&pair, 1}, {.attention = WantAttention::kYes})[0],
-                  translation_));
+    Translation translation{.hypotheses = std::move(hypotheses)};
+    LookAtSource(sentence, translation, forced);
+    Emit(index, {.bytes = Format(sentence, translation)});
+  }
+
+  // Adds what the attention of each hypothesis is asked for.
+  void LookAtSource(const SentenceToTranslate& sentence,
+                    Translation& translation, ForcedDecoder& forced) const {
+    const bool aligns = translation_.alignment != AlignmentKind::kNone;
+    if (!aligns && !translation_.replace_unknowns) return;
+    for (const Hypothesis& h : translation.hypotheses) {
+      const ForcedPair pair{sentence.source.ids, h.ids};
+      const ForcedResult result =
+          forced.Run({&pair, 1}, {.attention = WantAttention::kYes})[0];
+      if (aligns) translation.aligned.push_back(Align(result, translation_));
+      if (translation_.replace_unknowns) {
+        translation.replacements.push_back(ReplaceUnknowns(
+            sentence, h.ids, result, *model_.vocabularies.target));
       }
     }
-    Emit(index, {.bytes = Format(sentence, translation)});
   }
 
   std::string Format(const SentenceToTranslate& sentence,
@@ -295,10 +275,13 @@ void RunDecode(Tool& tool, DecodeSettings& settings) {
   if (!settings.translation.minimum_risk.empty() && search.n_best == 1) {
     ThrowUsage("--mbr chooses among several hypotheses; give --n-best N");
   }
+  if (settings.constraints && sampling.active()) {
+    ThrowUsage("--constraints needs a beam; --sampling draws each piece alone");
+  }
   if (settings.to.empty()) settings.to = settings.from;
   tool.output();  // a place that cannot be written fails before the work
-  DecodeRun run(tool, settings);
-  settings.verify_invariance > 0 ? run.VerifyInvariance() : run.Run();
+  if (settings.verify_invariance > 0) return VerifyInvariance(tool, settings);
+  DecodeRun(tool, settings).Run();
 }
 
 }  // namespace pipeformer

@@ -20,15 +20,22 @@ class SentenceReader {
       : model_(model), settings_(settings), max_length_(max_length) {}
 
   // Reads line number `index` (from 0), which is not empty, as the settings
-  // say: sets record, source and prefix. Throws Error (65) beginning with
-  // `place` where it is no such record, or too long for the model.
+  // say: sets record, source, prefix, constraints and lengths. Throws Error
+  // (65) beginning with `place` where it is no such record, or too long for the
+  // model.
   void Read(const std::string& text, const std::string& place, uint64_t index,
             SentenceToTranslate& sentence) const;
 
  private:
+  void ReadRecord(const std::string& text, const std::string& place,
+                  uint64_t index, SentenceToTranslate& sentence) const;
+  void ReadFields(const std::string& text, const std::string& place,
+                  SentenceToTranslate& sentence) const;
+  void Constrain(const Json& words, const std::string& place,
+                 SentenceToTranslate& sentence) const;
   void CheckLength(int64_t length, const std::string& place) const;
-  void CheckPrefix(const SentenceToTranslate& sentence,
-                   const std::string& place) const;
+  void CheckRoom(const SentenceToTranslate& sentence,
+                 const std::string& place) const;
   bool continues() const {
     return model_.network->config().trained_on == TrainedOn::kSentences;
   }

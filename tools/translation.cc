@@ -33,15 +33,40 @@ std::string WordScoresText(const Hypothesis& hypothesis) {
   return text;
 }
 
+std::string Decode(const std::vector<int32_t>& ids,
+                   const Vocabulary& vocabulary,
+                   const Replacements& replacements) {
+  if (replacements.empty()) return vocabulary.Decode(ids);
+  std::vector<std::string> pieces;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto word = replacements.find(i);
+    // What is no piece of the vocabulary stands for itself.
+    pieces.push_back(word == replacements.end()
+                         ? vocabulary.PieceOf(ids[i])
+                         : (i == 0 ? "" : " ") + word->second);
+  }
+  return vocabulary.Decode(pieces);
+}
+
 // The text of `ids`, which begin with those of `beginning`: its own text as it
 // was given, unknown words and spaces too, and then what follows.
 std::string TextAfter(const Sentence& beginning,
                       const std::vector<int32_t>& ids,
-                      const Vocabulary& vocabulary) {
-  const std::string whole = vocabulary.Decode(ids);
+                      const Vocabulary& vocabulary,
+                      const Replacements& replacements = {}) {
+  const std::string whole = Decode(ids, vocabulary, replacements);
   const std::string first = vocabulary.Decode(beginning.ids);
   if (beginning.text.empty() || !whole.starts_with(first)) return whole;
   return beginning.text + whole.substr(first.size());
+}
+
+// The word of `text` that holds the byte at `place`; between words the next.
+std::string WordAt(const std::string& text, size_t place) {
+  const char* spaces = " \t";
+  place = std::min(text.find_first_not_of(spaces, place), text.size());
+  const size_t before = text.find_last_of(spaces, place);
+  const size_t begin = before == std::string::npos ? 0 : before + 1;
+  return text.substr(begin, text.find_first_of(spaces, place) - begin);
 }
 
 Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
@@ -55,6 +80,11 @@ Json AlignmentJson(const std::vector<AlignedPair>& pairs, AlignmentKind kind) {
   return list;
 }
 
+Replacements ReplacementsOf(const Translation& translation, size_t i) {
+  return translation.replacements.empty() ? Replacements{}
+                                          : translation.replacements[i];
+}
+
 }  // namespace
 
 Boundary BoundaryOf(const VocabularyPair& vocabularies) {
@@ -63,16 +93,18 @@ Boundary BoundaryOf(const VocabularyPair& vocabularies) {
           .source_eos = vocabularies.source->eos_id()};
 }
 
-SearchOptions FitSearch(SearchOptions options, const Transformer& network,
+SearchOptions FitSearch(const TranslationOptions& translation,
+                        const Transformer& network,
                         const VocabularyPair& vocabularies) {
+  SearchOptions options = translation.search;
   options.boundary = BoundaryOf(vocabularies);
   const TransformerConfig& config = network.config();
   options.max_length = std::min(options.max_length, MaxSidePieces(config));
   const Vocabulary& vocabulary = *vocabularies.target;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     if (id == options.boundary.eos) continue;
-    if (vocabulary.IsControl(id) || vocabulary.IsUnknown(id) ||
-        vocabulary.IsUnused(id)) {
+    if (vocabulary.IsControl(id) || vocabulary.IsUnused(id) ||
+        (vocabulary.IsUnknown(id) && !translation.replace_unknowns)) {
       options.suppressed.push_back(id);
     }
   }
@@ -112,11 +144,40 @@ std::vector<AlignedPair> Align(const ForcedResult& forced,
   return pairs;
 }
 
+SearchRequest RequestOf(const SentenceToTranslate& sentence, int64_t index) {
+  return {.index = index,
+          .source = sentence.source.ids,
+          .prefix = sentence.prefix.ids,
+          .min_length = sentence.min_length,
+          .max_length = sentence.max_length,
+          .constraints = sentence.constraints};
+}
+
+Replacements ReplaceUnknowns(const SentenceToTranslate& sentence,
+                             const std::vector<int32_t>& ids,
+                             const ForcedResult& forced,
+                             const Vocabulary& target) {
+  Replacements replacements;
+  for (const AlignedPair& p :
+       Align(forced, {.alignment = AlignmentKind::kHard})) {
+    const auto piece = static_cast<size_t>(p.target);
+    const auto source = static_cast<size_t>(p.source);
+    if (!target.IsUnknown(ids[piece])) continue;
+    const Sentence& from = sentence.source;
+    // Of pieces that came without their text there is but their own.
+    replacements[piece] = from.offsets.empty()
+                              ? from.tokens[source]
+                              : WordAt(from.text, from.offsets[source].begin);
+  }
+  return replacements;
+}
+
 std::string WholeText(const SentenceToTranslate& sentence,
                       const Hypothesis& hypothesis, const Vocabulary& target,
-                      const TranslationOptions& options) {
+                      const TranslationOptions& options,
+                      const Replacements& replacements) {
   if (!options.continues) {
-    return TextAfter(sentence.prefix, hypothesis.ids, target);
+    return TextAfter(sentence.prefix, hypothesis.ids, target, replacements);
   }
   std::vector<int32_t> ids = sentence.source.ids;
   ids.insert(ids.end(), hypothesis.ids.begin(), hypothesis.ids.end());
@@ -152,6 +213,7 @@ Translation BlankTranslation() {
   Translation translation;
   translation.hypotheses.emplace_back();
   translation.aligned.emplace_back();
+  translation.replacements.emplace_back();
   return translation;
 }
 
@@ -167,7 +229,8 @@ std::string TranslationText(const SentenceToTranslate& sentence,
   std::string lines;
   for (size_t i = 0; i < translation.hypotheses.size(); ++i) {
     const Hypothesis& h = translation.hypotheses[i];
-    const std::string text = OneLine(WholeText(sentence, h, target, options));
+    const std::string text = OneLine(WholeText(sentence, h, target, options,
+                                               ReplacementsOf(translation, i)));
     if (n_best) {
       lines +=
           name + " ||| " + text + " ||| Logprob= " + NumberText(h.log_prob);
@@ -200,7 +263,8 @@ Json TranslationRecord(const SentenceToTranslate& sentence,
     const Hypothesis& h = translation.hypotheses[i];
     Json tokens = Json::array();
     for (const int32_t id : h.ids) tokens.push_back(target.PieceOf(id));
-    Json json = {{"text", TextAfter(sentence.prefix, h.ids, target)},
+    Json json = {{"text", TextAfter(sentence.prefix, h.ids, target,
+                                    ReplacementsOf(translation, i))},
                  {"tokens", std::move(tokens)},
                  {"ids", h.ids},
                  {"logprob", h.log_prob},

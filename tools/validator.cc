@@ -48,7 +48,7 @@ void Exchange(Communicator& processes, std::vector<Ids>& sentences) {
 std::vector<Ids> Validator::TranslateShare(const Transformer& network) const {
   const IdList sources = data_.corpus().source;
   const SearchOptions options =
-      FitSearch({.beam_size = 1}, network, vocabularies_);
+      FitSearch({.search = {.beam_size = 1}}, network, vocabularies_);
   std::vector<Ids> translations(static_cast<size_t>(sources.size()));
   std::atomic<int64_t> next = processes_.rank();
   pool_.Run([&](int) {

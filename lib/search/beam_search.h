@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/nn/transformer.h"
+#include "lib/search/coverage.h"
 #include "lib/search/ensemble.h"
 #include "lib/search/hypothesis.h"
 #include "lib/search/next_pieces.h"
@@ -42,19 +43,14 @@ class BeamSearch {
   void Run(const NextRequest& next, const TakeResult& take);
 
  private:
-  using Caches = std::vector<std::unique_ptr<SentenceCache>>;
-  struct Live;
   struct Sentence;
 
   bool Fill(const NextRequest& next);
-  int64_t LengthLimit(int64_t source_pieces) const;
+  int64_t LengthLimit(const SearchRequest& request) const;
   void Encode(const NextRequest& next);
-  void GiveRows(Sentence& sentence);
   void Step();
-  NextRule RuleFor(const Sentence& sentence, const Live& live) const;
-  size_t RoomIn(const Sentence& sentence) const;
-  void Advance(Sentence& sentence, size_t first_row);
-  SearchResult Finish(Sentence& sentence) const;
+  std::vector<Matrix> DecodeStep(Context& context);
+  void Cover(int64_t first_row, Sentence& sentence);
 
   Ensemble ensemble_;
   SearchOptions options_;
@@ -64,7 +60,7 @@ class BeamSearch {
   std::vector<std::unique_ptr<Sentence>> active_;
   NextPieces next_;
   int64_t active_pieces_ = 0;
-  std::vector<bool> row_is_used_;  // by GiveRows
+  std::unique_ptr<CoverageProbe> coverage_;  // where the options want it
 };
 
 }  // namespace pipeformer

@@ -3,9 +3,11 @@
 #define PIPEFORMER_LIB_SEARCH_HYPOTHESIS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lib/nn/ragged.h"
+#include "lib/search/constraints.h"
 #include "lib/search/sampling.h"
 
 namespace pipeformer {
@@ -15,7 +17,9 @@ struct Hypothesis {
   std::vector<int32_t> ids;            // without begin and end symbols
   std::vector<float> token_log_probs;  // [ids + 1], the end symbol last
   double log_prob = 0;                 // their sum, in order
-  double score = 0;                    // normalised, see NormalizedScore
+  // By which it competes: NormalizedScore, after the penalty for repetition and
+  // with that for coverage, where the search has these.
+  double score = 0;
 };
 
 // log_prob / length^alpha, where length counts the end symbol.
@@ -28,6 +32,10 @@ struct SearchRequest {
   int64_t index = 0;  // also names the sentence's share of chance
   std::vector<int32_t> source = {};  // pieces, without the end symbol
   std::vector<int32_t> prefix = {};  // pieces every hypothesis begins with
+  // Of this sentence, in place of the options'; max_length also in place of
+  // max_length_factor.
+  std::optional<int64_t> min_length = {}, max_length = {};
+  Constraints constraints = {};  // what every result contains
 };
 
 struct SearchResult {
@@ -45,8 +53,18 @@ struct SearchOptions {
   // No sequence of so many pieces comes twice in what follows the prefix; 0:
   // any may.
   int64_t no_repeat_ngram_size = 0;
+  // What the log-probability of a piece that a hypothesis has already said,
+  // after the prefix, is multiplied by, above 1 to discourage it. Source:
+  // Keskar et al. 2019, section 4.1, with log-probabilities in place of logits,
+  // whose sign means nothing.
+  double repetition_penalty = 1;
   double normalize = 0.6;  // alpha of NormalizedScore
-  // A translation has at most this many pieces and the end symbol:
+  // Times the sum over the source pieces of log(min(1, attention to it)), the
+  // attention of the last layer to the source, averaged over its heads and the
+  // networks, summed over the result; added to the score. 0: none.
+  double coverage_penalty = 0;
+  // A result has at most this many pieces, not fewer than prefix and
+  // constraints, and the end symbol:
   // min(max_length, max_length_factor (source pieces) + 10); what a
   // language model continues, max_length. At the limit the end symbol is the
   // only continuation.

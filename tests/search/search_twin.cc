@@ -133,14 +133,22 @@ std::vector<Hypothesis> SlowBeamSearch(const Transformer& model,
 std::vector<std::vector<Hypothesis>> Search(
     const Ensemble& ensemble, const SearchOptions& options,
     const std::vector<std::vector<int32_t>>& sources) {
-  std::vector<std::vector<Hypothesis>> results(sources.size());
+  std::vector<SearchRequest> requests;
+  for (const auto& source : sources) requests.push_back({.source = source});
+  return SearchRequests(ensemble, options, std::move(requests));
+}
+
+std::vector<std::vector<Hypothesis>> SearchRequests(
+    const Ensemble& ensemble, const SearchOptions& options,
+    std::vector<SearchRequest> requests) {
+  std::vector<std::vector<Hypothesis>> results(requests.size());
   size_t next = 0;
   BeamSearch(ensemble, options)
       .Run(
           [&](Wait, SearchRequest& request) {
-            if (next == sources.size()) return false;
-            request = {static_cast<int64_t>(next), sources[next]};
-            ++next;
+            if (next == requests.size()) return false;
+            request = std::move(requests[next]);
+            request.index = static_cast<int64_t>(next++);
             return true;
           },
           [&](SearchResult result) {

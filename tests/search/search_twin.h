@@ -43,6 +43,11 @@ std::vector<std::vector<Hypothesis>> Search(
     const Ensemble& ensemble, const SearchOptions& options,
     const std::vector<std::vector<int32_t>>& sources);
 
+// The same for requests, whose indices it sets to their places.
+std::vector<std::vector<Hypothesis>> SearchRequests(
+    const Ensemble& ensemble, const SearchOptions& options,
+    std::vector<SearchRequest> requests);
+
 // Every bit of two hypotheses is the same.
 bool Same(const Hypothesis& a, const Hypothesis& b);
 
