@@ -56,6 +56,14 @@ class PlainInput : public Input {
     return poll(&request, 1, timeout_ms) > 0;
   }
 
+  std::optional<uint64_t> BytesLeft() const override {
+    struct stat status = {};
+    if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    const off_t place = lseek(fd_, 0, SEEK_CUR);
+    if (place < 0) return {};
+    return static_cast<uint64_t>(std::max<off_t>(status.st_size - place, 0));
+  }
+
  private:
   int fd_;
   bool owns_fd_;

@@ -5,7 +5,9 @@
 #define PIPEFORMER_FORMATS_INPUT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,6 +26,9 @@ class Input {
   // True when `Read` would return at once (with data or with the end), waiting
   // at most `timeout_ms` milliseconds for that; 0 does not wait.
   virtual bool Wait(int timeout_ms) = 0;
+
+  // Bytes that are left of a plain file; none where nobody knows.
+  virtual std::optional<uint64_t> BytesLeft() const { return std::nullopt; }
 
   // How messages name this stream: the path, or `stdin`.
   const std::string& name() const { return name_; }

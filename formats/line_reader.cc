@@ -25,7 +25,16 @@ LineReader::LineReader(std::unique_ptr<Input> input, InvalidUtf8 policy,
                        size_t max_line_bytes)
     : input_(std::move(input)),
       policy_(policy),
-      max_line_bytes_(max_line_bytes) {}
+      max_line_bytes_(max_line_bytes),
+      size_(input_->BytesLeft()) {}
+
+std::optional<double> LineReader::ShareGiven() const {
+  const auto left = input_->BytesLeft();
+  if (!size_ || !left || *size_ == 0) return std::nullopt;
+  const auto whole = static_cast<double>(*size_);
+  const double rest = static_cast<double>(*left + (end_ - begin_)) / whole;
+  return std::clamp(1 - rest, 0.0, 1.0);  // it may have grown
+}
 
 std::string LineReader::Place(int64_t number) const {
   return name() + ":" + std::to_string(number);

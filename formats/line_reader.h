@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "formats/input.h"
@@ -45,6 +46,10 @@ class LineReader {
   // milliseconds for that; 0 does not wait. Throws as `Next`.
   bool WaitForLine(int timeout_ms);
 
+  // The share of a plain file that has been given, 0 to 1, by its bytes; none
+  // for other input. For estimates of what is left.
+  std::optional<double> ShareGiven() const;
+
   const std::string& name() const { return input_->name(); }
 
   // `name:number`, for messages.
@@ -58,6 +63,7 @@ class LineReader {
   std::unique_ptr<Input> input_;
   InvalidUtf8 policy_;
   size_t max_line_bytes_;
+  std::optional<uint64_t> size_;  // of the input, where it is known
   std::string buffer_;  // buffer_[begin_, end_) is read but not handed over
   size_t begin_ = 0;
   size_t end_ = 0;

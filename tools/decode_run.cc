@@ -26,6 +26,15 @@ namespace {
 // Lines read ahead of the oldest one whose translation is not out.
 constexpr uint64_t kReadAhead = 4096;
 
+// What spaces divide.
+int64_t NumWords(std::string_view text) {
+  int64_t count = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    count += text[i] != ' ' && (i == 0 || text[i - 1] == ' ');
+  }
+  return count;
+}
+
 // One run: a reader fills a queue, workers search, an ordered writer writes.
 class DecodeRun {
  public:
@@ -39,8 +48,10 @@ class DecodeRun {
         search_(FitSearch(settings.translation, *model_.network,
                           model_.vocabularies)),
         reader_(model_, settings, search_.max_length),
-        writer_(tool, kReadAhead),
-        queue_(kReadAhead) {
+        writer_(tool, kReadAhead,
+                [this](std::string_view bytes) { Write(bytes); }),
+        queue_(kReadAhead),
+        progress_(tool, "lines") {
     translation_.continues =
         model_.network->config().trained_on == TrainedOn::kSentences;
     RefuseWithoutSource();
@@ -74,16 +85,38 @@ class DecodeRun {
   void Read() {
     LineReader reader = tool_.OpenLines();
     name_ = reader.name();
-    Progress progress(tool_, "lines");
     for (Job job; WaitForInput(reader, writer_) && reader.Next(&job.line);
          job = {}) {
       job.index = num_records_;
       if (!writer_.Admit(job.index)) return;
       ++num_records_;
-      progress.Update(num_records_);
+      share_read_ = reader.ShareGiven().value_or(0);
       tool_.CountReplaced(job.line.num_replaced);
       if (!queue_.Push(std::move(job))) return;
     }
+  }
+
+  // From the writer, result after result.
+  void Write(std::string_view bytes) {
+    if (!bytes.empty()) tool_.output().Write(bytes);
+    progress_.Update(++num_written_, ProgressNote());
+  }
+
+  // Words of the source a second, and the time left where the input is a file.
+  std::string ProgressNote() const {
+    const double seconds = Seconds();
+    const auto words = static_cast<double>(source_words_);
+    std::string note = "  " + ShortNumber(words / seconds) + " words/s";
+    const double share = share_read_ * static_cast<double>(num_written_) /
+                         static_cast<double>(num_records_);
+    if (share > 0) {
+      note += "  " + ClockText(seconds / share - seconds) + " left";
+    }
+    return note;
+  }
+
+  double Seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
   }
 
   // A model without a source cannot look at it.
@@ -111,11 +144,10 @@ class DecodeRun {
   // Source and target pieces without end symbols; the target's are those of
   // the best hypotheses.
   void LogThroughput() {
-    const double seconds =
-        std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = Seconds();
     const auto target = static_cast<double>(target_pieces_);
     tool_.Log({{"event", "throughput"},
-               {"lines", num_records_},
+               {"lines", num_records_.load()},
                {"source_pieces", source_pieces_.load()},
                {"target_pieces", target_pieces_.load()},
                {"seconds", seconds},
@@ -194,6 +226,7 @@ class DecodeRun {
                               *model_.vocabularies.target, translation_)};
     }
     source_pieces_ += static_cast<int64_t>(sentence.source.ids.size());
+    source_words_ += NumWords(sentence.source.text);
     target_pieces_ += static_cast<int64_t>(hypotheses[0].ids.size());
     Translation translation{.hypotheses = std::move(hypotheses)};
     LookAtSource(sentence, translation, forced);
@@ -252,8 +285,12 @@ class DecodeRun {
   OrderedWriter writer_;
   BoundedQueue<Job> queue_;
   std::string name_;
-  uint64_t num_records_ = 0;
-  std::atomic<int64_t> source_pieces_ = 0, target_pieces_ = 0;
+  std::atomic<uint64_t> num_records_ = 0;  // read
+  uint64_t num_written_ = 0;
+  std::atomic<double> share_read_ = 0;  // of the input, 0: not known
+  std::atomic<int64_t> source_pieces_ = 0, target_pieces_ = 0,
+                       source_words_ = 0;
+  Progress progress_;
   const Clock::time_point start_ = Clock::now();  // the models are loaded
 };
 

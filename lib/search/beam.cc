@@ -12,10 +12,9 @@ namespace pipeformer {
 
 // A continuation of a live hypothesis.
 struct Beam::Continuation {
-  double rank;          // of the whole hypothesis
-  NextPiece next;       // the new piece
-  int32_t parent;       // number of the live hypothesis
-  int64_t num_met = 0;  // pieces of the constraints
+  double rank;     // of the whole hypothesis
+  NextPiece next;  // the new piece
+  int32_t parent;  // number of the live hypothesis
 };
 
 double NormalizedScore(double log_prob, int64_t length, double alpha) {
@@ -95,16 +94,11 @@ NextRule Beam::RuleFor(const LiveHypothesis& live) const {
                       .Fork(static_cast<uint64_t>(length))
                       .Uniform();
   } else {
-    rule.most = RoomIn();
+    // Of a wide beam as many go on as it is wide, beside what ends.
+    rule.most = static_cast<size_t>(options_.beam_size) +
+                (options_.beam_size > 1 ? 1 : 0);
   }
   return rule;
-}
-
-// Places of the beam that no ended hypothesis has.
-size_t Beam::RoomIn() const {
-  const int64_t width =
-      options_.sampling.active() ? options_.n_best : options_.beam_size;
-  return static_cast<size_t>(width) - ended_.size();
 }
 
 // Best first: among equals the earlier hypothesis and the lower id win.
@@ -121,24 +115,22 @@ std::vector<Beam::Continuation> Beam::AllContinuations(
   return all;
 }
 
-// Divides the room among the continuations that have met as many pieces of the
-// constraints, those with most first, and in turns, so that none that has met
-// few crowds out those that have met more, nor the other way.
-std::vector<Beam::Continuation> Beam::SpreadOverBanks(
-    std::vector<Continuation> all, size_t room) const {
+// The first `room` of them; where there are constraints, those of each number
+// of pieces met in turns, those with most first, so that none that has met few
+// crowds out those that have met more, nor the other way.
+std::vector<Beam::Continuation> Beam::Best(std::span<const Continuation> all,
+                                           size_t room) const {
+  room = std::min(room, all.size());
   const Constraints& constraints = request_.constraints;
+  if (constraints.empty()) return {all.begin(), all.begin() + room};
   std::vector<std::vector<Continuation>> banks(
       static_cast<size_t>(NumPieces(constraints)) + 1);
-  for (Continuation& c : all) {
+  for (const Continuation& c : all) {
     ConstraintState state = live_[static_cast<size_t>(c.parent)].constraints;
-    if (c.next.id != options_.boundary.eos) {
-      state.Advance(constraints, c.next.id);
-    }
-    c.num_met = state.num_met(constraints);
-    banks[static_cast<size_t>(c.num_met)].push_back(c);
+    if (!Ends(c)) state.Advance(constraints, c.next.id);
+    banks[static_cast<size_t>(state.num_met(constraints))].push_back(c);
   }
   std::vector<Continuation> kept;
-  room = std::min(room, all.size());
   for (size_t place = 0; kept.size() < room; ++place) {
     for (size_t b = banks.size(); b-- > 0 && kept.size() < room;) {
       if (place < banks[b].size()) kept.push_back(banks[b][place]);
@@ -148,52 +140,79 @@ std::vector<Beam::Continuation> Beam::SpreadOverBanks(
   return kept;
 }
 
+bool Beam::Ends(const Continuation& c) const {
+  return c.next.id == options_.boundary.eos;
+}
+
 void Beam::Advance(const NextOf& next_of) {
   std::vector<Continuation> all = AllContinuations(next_of);
-  const size_t room = RoomIn();
-  if (!request_.constraints.empty() && !options_.sampling.active()) {
-    all = SpreadOverBanks(std::move(all), room);
+  const size_t width = options_.sampling.active()
+                           ? live_.size()
+                           : static_cast<size_t>(options_.beam_size);
+  for (const Continuation& c : Best(all, width)) {
+    if (Ends(c)) End(c);
   }
-  if (all.size() > room) all.resize(room);
-  // How many of those that stay continue each one: the last takes its memory.
+  const bool greedy = width == 1 && !options_.sampling.active();
+  if (greedy && !ended_.empty()) {
+    live_.clear();
+    return;
+  }
+  std::erase_if(all, [&](const Continuation& c) { return Ends(c); });
+  GoOn(Best(all, width));
+  if (!options_.sampling.active()) LeaveHopeless();
+}
+
+// Puts a hypothesis among those that ended, after its equals.
+void Beam::End(const Continuation& c) {
+  const LiveHypothesis& parent = live_[static_cast<size_t>(c.parent)];
+  Hypothesis h = parent.hypothesis;
+  h.token_log_probs.push_back(c.next.log_prob);
+  h.log_prob += static_cast<double>(c.next.log_prob);
+  h.score = NormalizedScore(c.rank, static_cast<int64_t>(h.ids.size()) + 1,
+                            options_.normalize);
+  // Source: Wu et al. 2016, section 7, equation 14.
+  for (const double seen : parent.coverage) {
+    h.score += options_.coverage_penalty * std::log(std::min(seen, 1.0));
+  }
+  ended_.insert(
+      std::ranges::upper_bound(ended_, h.score, std::ranges::greater(),
+                               &Hypothesis::score),
+      std::move(h));
+  if (ended_.size() > static_cast<size_t>(options_.n_best)) ended_.pop_back();
+}
+
+void Beam::GoOn(const std::vector<Continuation>& staying) {
+  // How many continue each hypothesis: the last takes its memory.
   std::vector<int32_t> uses(live_.size());
-  for (const Continuation& c : all) ++uses[static_cast<size_t>(c.parent)];
+  for (const Continuation& c : staying) ++uses[static_cast<size_t>(c.parent)];
   std::vector<LiveHypothesis> live;
-  for (const Continuation& c : all) {
+  for (const Continuation& c : staying) {
     const auto parent = static_cast<size_t>(c.parent);
-    LiveHypothesis next =
-        --uses[parent] == 0 ? std::move(live_[parent]) : live_[parent];
+    live.push_back(--uses[parent] == 0 ? std::move(live_[parent])
+                                       : live_[parent]);
+    LiveHypothesis& next = live.back();
     next.rank = c.rank;
+    next.hypothesis.ids.push_back(c.next.id);
     next.hypothesis.token_log_probs.push_back(c.next.log_prob);
     next.hypothesis.log_prob += static_cast<double>(c.next.log_prob);
-    if (c.next.id == options_.boundary.eos) {
-      next.hypothesis.score = FinalScore(next);
-      ended_.push_back(std::move(next.hypothesis));
-      continue;
-    }
-    next.hypothesis.ids.push_back(c.next.id);
     next.constraints.Advance(request_.constraints, c.next.id);
-    live.push_back(std::move(next));
   }
   live_ = std::move(live);
 }
 
-// Of a hypothesis that ends now. Source of the term for coverage: Wu et al.
-// 2016, section 7, equation 14.
-double Beam::FinalScore(const LiveHypothesis& live) const {
-  const auto length = static_cast<int64_t>(live.hypothesis.ids.size()) + 1;
-  double score = NormalizedScore(live.rank, length, options_.normalize);
-  for (const double seen : live.coverage) {
-    score += options_.coverage_penalty * std::log(std::min(seen, 1.0));
-  }
-  return score;
+// Gives up the hypotheses that can no longer be among those that are asked
+// for. Ranks only fall, so none ends with a score above that of its rank at the
+// greatest length; and what it keeps from the beam ranks behind it.
+void Beam::LeaveHopeless() {
+  if (ended_.size() < static_cast<size_t>(options_.n_best)) return;
+  const double worst = ended_.back().score;
+  std::erase_if(live_, [&](const LiveHypothesis& live) {
+    return worst >= (live.rank > 0 ? live.rank
+                                   : NormalizedScore(live.rank, limit_ + 1,
+                                                     options_.normalize));
+  });
 }
 
-SearchResult Beam::Finish() {
-  std::ranges::stable_sort(ended_, std::ranges::greater(), &Hypothesis::score);
-  const auto count = static_cast<size_t>(options_.n_best);
-  if (ended_.size() > count) ended_.resize(count);
-  return {request_.index, std::move(ended_)};
-}
+SearchResult Beam::Finish() { return {request_.index, std::move(ended_)}; }
 
 }  // namespace pipeformer

@@ -52,8 +52,11 @@ class Beam {
   // What may follow, whatever the networks say.
   NextRule RuleFor(const LiveHypothesis& live) const;
 
-  // Keeps the best continuations: those that end free their place.
-  // `next_of(number)` are the pieces that may follow live hypothesis `number`.
+  // Of all continuations those that end and are among the best beam_size are
+  // results; the best beam_size of the others go on, until none of them can
+  // become one of the n_best results any more. A beam of one is over when its
+  // best continuation ends. `next_of(number)` are the pieces that may follow
+  // live hypothesis `number`.
   using NextOf = std::function<std::span<const NextPiece>(size_t number)>;
   void Advance(const NextOf& next_of);
 
@@ -63,18 +66,20 @@ class Beam {
  private:
   struct Continuation;
 
-  size_t RoomIn() const;
   std::vector<Continuation> AllContinuations(const NextOf& next_of) const;
-  std::vector<Continuation> SpreadOverBanks(std::vector<Continuation> all,
-                                            size_t room) const;
-  double FinalScore(const LiveHypothesis& live) const;
+  std::vector<Continuation> Best(std::span<const Continuation> all,
+                                 size_t room) const;
+  bool Ends(const Continuation& c) const;
+  void End(const Continuation& c);
+  void GoOn(const std::vector<Continuation>& staying);
+  void LeaveHopeless();
 
   SearchRequest request_;
   const SearchOptions& options_;
   int64_t limit_;
   int32_t first_id_ = 0;
   std::vector<LiveHypothesis> live_;
-  std::vector<Hypothesis> ended_;
+  std::vector<Hypothesis> ended_;  // at most n_best, best first
 };
 
 }  // namespace pipeformer

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What runs train as several processes: scripts/bench/mpi-train on this machine,
-# and scripts/recipes/slurm-train with Slurm played by stand-ins.
+# What runs programs on several machines: scripts/bench/mpi-train on this
+# machine; scripts/recipes/slurm-train and scripts/translate-corpus with Slurm
+# and ssh played by stand-ins.
 set -euo pipefail
 programs=$PWD/tools
 . "$(dirname "$0")/source_tree.sh"
@@ -51,4 +52,44 @@ done
 slurm
 expect 64 "saves, and the job queues itself again; so it does where a machine was lost."
 scripts/recipes/slurm-train --model m 2> /dev/null && fault "runs without Slurm"
+
+# A corpus of 7 lines in parts of 2, in order, the last line without its LF.
+# What decode would write; of the third part only when it is asked again.
+corpus() {
+  status=0
+  PATH=$tmp:$PATH PROGRAMS=$tmp/programs scripts/translate-corpus "$@" > "$tmp/out" 2>&1 ||
+    status=$?
+}
+mkdir "$tmp/programs"
+play programs/decode '
+options="$*"
+lines=$(sed "s/.*/[&] $options/")
+if [[ $lines = *"[5]"* && -e '"$tmp"'/fails ]]; then rm '"$tmp"'/fails; exit 74; fi
+echo "$lines"'
+play ssh 'while [[ $1 == -* ]]; do shift; done; shift; [ "$1" != -- ] || shift; exec bash -c "$*"'
+play sbatch '
+for option; do case $option in --array=0-*) last=${option#--array=0-} ;; esac; done
+for ((task = 0; task <= last; ++task)); do
+  SLURM_ARRAY_TASK_ID=$task bash -c "${@: -1}" || exit 1
+done'
+printf '1/:\n2/far\n' > "$tmp/hosts"
+seq 7 | head -c 13 > "$tmp/corpus.in"
+for place in "--jobs 2" "--hosts $tmp/hosts" "--slurm 3"; do
+  touch "$tmp/fails"
+  rm -f "$tmp/corpus out"
+  corpus $place --lines 2 "$tmp/corpus.in" "$tmp/corpus out" -- --quiet --model "a b"
+  [ "$status" = 74 ] && [ ! -e "$tmp/corpus out" ] ||
+    fault "translate-corpus $place: exit code $status of a part that fails: $(cat "$tmp/out")"
+  corpus $place --lines 2 "$tmp/corpus.in" "$tmp/corpus out" -- --quiet --model "another"
+  [ "$status" = 65 ] || fault "translate-corpus $place goes on with other options"
+  corpus $place --lines 2 "$tmp/corpus.in" "$tmp/corpus out" -- --quiet --model "a b"
+  [ "$status" = 0 ] || fault "translate-corpus $place: exit code $status: $(cat "$tmp/out")"
+  seq -f '[%g] --quiet --quiet --model a b' 7 | cmp - "$tmp/corpus out" ||
+    fault "translate-corpus $place: $(cat "$tmp/corpus out")"
+  [ ! -e "$tmp/corpus out.parts" ] || fault "translate-corpus leaves its parts"
+done
+corpus --jobs 2 "$tmp/nowhere" "$tmp/x" -- --model m
+[ "$status" = 66 ] || fault "translate-corpus without input: $status"
+corpus "$tmp/corpus.in" "$tmp/x" -- --model m
+[ "$status" = 64 ] || fault "translate-corpus without a place: $status"
 finish

@@ -41,11 +41,13 @@ INSTANTIATE_TEST_SUITE_P(
     Networks, Invariance,
     testing::ValuesIn(InEveryPrecision(EveryArchitecture())), NameOf);
 
-// Two sentences of one index, of which the last one found counts: who that is
-// depends on how they are searched.
+// Two sentences of one index, of which the last one found counts: together the
+// longer one, alone the second one.
 TEST(FindVariances, FindsWhatDependsOnTheOrder) {
   auto requests = Requests(2);
   requests[1].index = requests[0].index;
+  requests[0].min_length = 9;
+  requests[1].max_length = 1;
   const auto model = SmallWorld(77, 43);
   const auto variances =
       FindVariances(*model, {.beam_size = 2, .max_length = 9}, requests, 2);

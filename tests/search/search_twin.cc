@@ -110,14 +110,18 @@ std::vector<Hypothesis> SlowBeamSearch(const Transformer& model,
                      [](const Hypothesis& a, const Hypothesis& b) {
                        return a.log_prob > b.log_prob;
                      });
-    all.resize(std::min(all.size(),
-                        static_cast<size_t>(options.beam_size) - ended.size()));
+    const auto width = static_cast<size_t>(options.beam_size);
     beam.clear();
-    for (Hypothesis& h : all) {
-      const bool ends = h.ids.back() == options.boundary.eos;
-      if (ends) h.ids.pop_back();
-      (ends ? ended : beam).push_back(std::move(h));
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool ends = all[i].ids.back() == options.boundary.eos;
+      if (ends && i < width) {
+        all[i].ids.pop_back();
+        ended.push_back(all[i]);
+      } else if (!ends && beam.size() < width) {
+        beam.push_back(all[i]);
+      }
     }
+    if (width == 1 && !ended.empty()) break;
   }
   for (Hypothesis& h : ended) {
     const auto length = static_cast<double>(h.ids.size() + 1);
@@ -127,6 +131,7 @@ std::vector<Hypothesis> SlowBeamSearch(const Transformer& model,
                    [](const Hypothesis& a, const Hypothesis& b) {
                      return a.score > b.score;
                    });
+  ended.resize(std::min(ended.size(), static_cast<size_t>(options.n_best)));
   return ended;
 }
 

@@ -31,9 +31,8 @@ std::vector<float> NextLogProbs(const Transformer& model,
                                 std::span<const int32_t> source,
                                 std::span<const int32_t> prefix);
 
-// All that beam search may find, by its definition: at each step the best
-// continuations of all hypotheses stay, those that end leave the beam and keep
-// their place in it. Best first.
+// What beam search finds, by its definition (Beam::Advance), without giving up
+// a hypothesis before the limit. Best first.
 std::vector<Hypothesis> SlowBeamSearch(const Transformer& model,
                                        const SearchOptions& options,
                                        const std::vector<int32_t>& source);

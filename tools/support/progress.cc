@@ -18,18 +18,17 @@ std::string OneDecimal(double value) {
   return {text, end.ptr};
 }
 
-// 950, 4.1k, 2.3M.
-std::string ShortNumber(double value) {
-  if (value >= 1e6) return OneDecimal(value / 1e6) + "M";
-  if (value >= 1e3) return OneDecimal(value / 1e3) + "k";
-  return OneDecimal(value);
-}
-
 std::string TwoDigits(uint64_t value) {
   return (value < 10 ? "0" : "") + std::to_string(value);
 }
 
 }  // namespace
+
+std::string ShortNumber(double value) {
+  if (value >= 1e6) return OneDecimal(value / 1e6) + "M";
+  if (value >= 1e3) return OneDecimal(value / 1e3) + "k";
+  return OneDecimal(value);
+}
 
 std::string ClockText(double seconds) {
   // Beyond a million hours nobody counts.

@@ -19,6 +19,9 @@ namespace pipeformer {
 std::string ProgressText(uint64_t done, std::optional<uint64_t> total,
                          const std::string& unit, double seconds);
 
+// 950.0, 4.1k, 2.3M.
+std::string ShortNumber(double value);
+
 // `0:07`, `12:34`, `1:02:03`: minutes and seconds, and hours where there are
 // any. Requires: seconds >= 0.
 std::string ClockText(double seconds);
