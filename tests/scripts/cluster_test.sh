@@ -57,7 +57,7 @@ scripts/recipes/slurm-train --model m 2> /dev/null && fault "runs without Slurm"
 # What decode would write; of the third part only when it is asked again.
 corpus() {
   status=0
-  PATH=$tmp:$PATH PROGRAMS=$tmp/programs scripts/translate-corpus "$@" > "$tmp/out" 2>&1 ||
+  HOME=$tmp PATH=$tmp:$PATH PROGRAMS=$tmp/programs scripts/translate-corpus "$@" > "$tmp/out" 2>&1 ||
     status=$?
 }
 mkdir "$tmp/programs"
@@ -66,7 +66,7 @@ options="$*"
 lines=$(sed "s/.*/[&] $options/")
 if [[ $lines = *"[5]"* && -e '"$tmp"'/fails ]]; then rm '"$tmp"'/fails; exit 74; fi
 echo "$lines"'
-play ssh 'while [[ $1 == -* ]]; do shift; done; shift; [ "$1" != -- ] || shift; exec bash -c "$*"'
+play ssh 'while [[ $1 == -* ]]; do shift; done; shift; [ "$1" != -- ] || shift; SHELL=/bin/bash exec bash -c "$*"'
 play sbatch '
 for option; do case $option in --array=0-*) last=${option#--array=0-} ;; esac; done
 for ((task = 0; task <= last; ++task)); do

@@ -42,12 +42,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(InEveryPrecision(EveryArchitecture())), NameOf);
 
 // Two sentences of one index, of which the last one found counts: together the
-// longer one, alone the second one.
+// longer one, alone the first one.
 TEST(FindVariances, FindsWhatDependsOnTheOrder) {
   auto requests = Requests(2);
   requests[1].index = requests[0].index;
-  requests[0].min_length = 9;
-  requests[1].max_length = 1;
+  requests[0].max_length = 1;
+  requests[1].min_length = 9;
   const auto model = SmallWorld(77, 43);
   const auto variances =
       FindVariances(*model, {.beam_size = 2, .max_length = 9}, requests, 2);

@@ -181,8 +181,9 @@ TEST_F(Written, ARecordHasItsKeysAndThoseOfTheInput) {
 TEST(FitSearch, SuppressesWhatIsNoText) {
   const VocabularyPair vocabularies = JointVocabulary();
   const Vocabulary& v = *vocabularies.target;
-  const SearchOptions options = FitSearch(
-      {.beam_size = 9}, *NewNetwork(ConfigFor(vocabularies), 1), vocabularies);
+  const SearchOptions options =
+      FitSearch({.search = {.beam_size = 9}},
+                *NewNetwork(ConfigFor(vocabularies), 1), vocabularies);
   EXPECT_EQ(options.max_length, 39);  // positions, without the end symbol
   EXPECT_EQ(options.beam_size, 9);
   EXPECT_EQ(options.boundary.bos, v.bos_id());
