@@ -50,7 +50,7 @@ FileBytes ReadToEnd(int fd, const std::string& path) {
     if (got == 0) break;
     used += static_cast<size_t>(got);
   }
-  return {std::span(buffer->data(), used), buffer};
+  return {.bytes = std::span(buffer->data(), used), .owner = buffer};
 }
 
 }  // namespace
@@ -74,7 +74,15 @@ FileBytes MapDescriptor(int fd, const std::string& path) {
   std::shared_ptr<const void> owner(address, [size](const void* mapped) {
     munmap(const_cast<void*>(mapped), size);
   });
-  return {std::span(static_cast<const std::byte*>(address), size), owner};
+  return {.bytes = std::span(static_cast<const std::byte*>(address), size),
+          .owner = owner,
+          .is_mapped = true};
+}
+
+void ForgetPages(const FileBytes& file) {
+  if (!file.is_mapped) return;
+  madvise(const_cast<std::byte*>(file.bytes.data()), file.bytes.size(),
+          MADV_DONTNEED);
 }
 
 }  // namespace pipeformer

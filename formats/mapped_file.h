@@ -14,6 +14,7 @@ namespace pipeformer {
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  bool is_mapped = false;  // not read to its end
 };
 
 // Maps a regular file read-only; reads anything else (a pipe, `<(command)`)
@@ -27,6 +28,10 @@ FileBytes MapFile(const std::string& path);
 // The same for an open descriptor, which may be closed afterwards; `path`
 // begins the messages.
 FileBytes MapDescriptor(int fd, const std::string& path);
+
+// Lets the pages of mapped bytes go: they come back from the file when they are
+// read again. Does nothing to bytes that are not mapped.
+void ForgetPages(const FileBytes& file);
 
 }  // namespace pipeformer
 

@@ -111,6 +111,7 @@ Model LoadModel(const std::string& path, Precision precision) {
                  std::to_string(num_weights + vocabularies));
   }
   model.network->Pack(precision);
+  model.file->ForgetPages();  // what is packed is not read there again
   return model;
 }
 

@@ -44,10 +44,12 @@ TensorFile TensorFile::Open(const std::string& path) {
     return file;
   }
   file.collection_ = ParseSafetensors(mapped.bytes, path);
-  file.owners_.push_back(std::move(mapped.owner));
+  file.mapped_ = std::move(mapped);
   file.CopyUnaligned();
   return file;
 }
+
+void TensorFile::ForgetPages() const { pipeformer::ForgetPages(mapped_); }
 
 TensorFile TensorFile::FromBytes(std::string bytes, std::string source_name) {
   TensorFile file(std::move(source_name));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/mapped_file.h"
 #include "formats/tensor_view.h"
 
 namespace pipeformer {
@@ -47,6 +48,9 @@ class TensorFile {
   const TensorView& At(std::string_view name, DType dtype,
                        const std::vector<int64_t>& shape) const;
 
+  // Lets the memory go that the file's pages take, until they are read again.
+  void ForgetPages() const;
+
  private:
   explicit TensorFile(std::string source_name)
       : source_name_(std::move(source_name)) {}
@@ -57,6 +61,7 @@ class TensorFile {
   std::string source_name_;
   TensorCollection collection_;
   std::vector<std::shared_ptr<const void>> owners_;
+  FileBytes mapped_;  // where it was opened, and is not compressed
 };
 
 // Writes `collection` to `path`, whole or not at all, in the format that Open

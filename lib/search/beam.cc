@@ -202,15 +202,19 @@ void Beam::GoOn(const std::vector<Continuation>& staying) {
 
 // Gives up the hypotheses that can no longer be among those that are asked
 // for. Ranks only fall, so none ends with a score above that of its rank at the
-// greatest length; and what it keeps from the beam ranks behind it.
+// greatest length; and what such a one keeps from the beam ranks behind it,
+// unless constraints divide the beam: then all are given up or none.
 void Beam::LeaveHopeless() {
   if (ended_.size() < static_cast<size_t>(options_.n_best)) return;
   const double worst = ended_.back().score;
-  std::erase_if(live_, [&](const LiveHypothesis& live) {
+  const auto is_hopeless = [&](const LiveHypothesis& live) {
     return worst >= (live.rank > 0 ? live.rank
                                    : NormalizedScore(live.rank, limit_ + 1,
                                                      options_.normalize));
-  });
+  };
+  if (request_.constraints.empty() || std::ranges::all_of(live_, is_hopeless)) {
+    std::erase_if(live_, is_hopeless);
+  }
 }
 
 SearchResult Beam::Finish() { return {request_.index, std::move(ended_)}; }
